@@ -1,0 +1,49 @@
+# Every target sets itself up: it needs only Python 3.11+ and make.
+PYTHON ?= python3
+BIN := .venv/bin
+RUN := $(BIN)/python
+
+.PHONY: help demo test check evidence bench clean
+
+help:
+	@echo "make demo      estimate the floor of a bundled data set"
+	@echo "make test      run the tests"
+	@echo "make check     tests, lint and types"
+	@echo "make evidence  regenerate every measured figure (long)"
+	@echo "make bench     speed against rivals, in one run"
+	@echo "make clean     remove the virtual environment and caches"
+
+.venv/made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "bayesfloor needs Python 3.11 or newer; try: make PYTHON=python3.12 ..."; exit 2; }
+	$(PYTHON) -m venv .venv
+	$(RUN) -m pip install --quiet --upgrade 'pip>=25.1'
+	@touch $@
+
+.venv/for-use: .venv/made pyproject.toml
+	$(RUN) -m pip install --quiet --editable .
+	@touch $@
+
+.venv/for-%: .venv/made pyproject.toml
+	$(RUN) -m pip install --quiet --editable . --group $*
+	@touch $@
+
+demo: .venv/for-use
+	$(RUN) examples/first_floor.py
+
+test: .venv/for-test
+	$(RUN) -m pytest --numprocesses auto
+
+check: .venv/for-dev test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+evidence: .venv/for-test
+	$(RUN) benchmarks/low_dimension.py --out benchmarks/results/low_dimension.md
+
+bench: .venv/for-use
+	$(RUN) benchmarks/counting.py
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,106 @@
+"""Labels of any hashable kind become codes 0..C-1."""
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import DataError, DataTypeError, listed
+
+__all__ = ["check_class_sizes", "encode_labels"]
+
+Codes = NDArray[np.int64]
+
+
+def encode_labels(y: Any) -> tuple[NDArray[Any], Codes]:
+    """Sorted distinct labels, and each row's position among them.
+
+    Examples
+    --------
+    >>> classes, codes = encode_labels(["no", "yes", "no"])
+    >>> classes.tolist(), codes.tolist()
+    (['no', 'yes'], [0, 1, 0])
+    """
+    if y is None:
+        raise DataError("y is missing (requires y to be passed, but the target y is None)")
+    if hasattr(y, "columns"):
+        if len(y.columns) != 1:
+            raise DataError(f"y must be one column of labels, got a frame with {len(y.columns)} columns")
+        y = y[y.columns[0]]
+    if hasattr(y, "to_numpy"):
+        y = y.to_numpy()
+    if isinstance(y, np.ndarray):
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = y[:, 0]
+        if y.ndim != 1:
+            raise DataError(f"y must be one label per row, got an array of shape {y.shape}")
+        if y.dtype.kind in "biufSUM" and y.size:
+            missing = np.flatnonzero(y != y)  # NaN and NaT
+            if missing.size:
+                raise _missing_labels(missing)
+            if y.dtype.kind == "f" and np.isinf(y).any():
+                raise DataError(f"y contains infinity, the first at row {np.flatnonzero(np.isinf(y))[0]}")
+            classes, codes = np.unique(y, return_inverse=True)
+            return classes, codes.astype(np.int64)
+        y = y.tolist()
+    if isinstance(y, str | bytes) or not hasattr(y, "__iter__"):
+        raise DataTypeError(f"y must be a sequence of labels, got {type(y).__name__}")
+    return _hashed_labels(list(y))
+
+
+def _hashed_labels(values: list[Any]) -> tuple[NDArray[Any], Codes]:
+    missing = [i for i, value in enumerate(values) if _is_missing(value)]
+    if missing:
+        raise _missing_labels(missing)
+    seen: dict[Hashable, int] = {}
+    try:
+        codes = np.array([seen.setdefault(value, len(seen)) for value in values], dtype=np.int64)
+    except TypeError:
+        bad = next(i for i, value in enumerate(values) if not isinstance(value, Hashable))
+        raise DataTypeError(
+            f"y must hold one hashable label per row; row {bad} holds a {type(values[bad]).__name__}"
+        ) from None
+    found = list(seen)
+    try:
+        order = sorted(range(len(found)), key=lambda i: found[i])  # type: ignore[arg-type, return-value]
+    except TypeError:  # labels of kinds that have no common order, such as 1 and "a"
+        order = sorted(range(len(found)), key=lambda i: (type(found[i]).__name__, repr(found[i])))
+    position = np.empty(len(order), dtype=np.int64)
+    position[order] = np.arange(len(order))
+    return _class_array([found[i] for i in order]), position[codes]
+
+
+def _class_array(labels: list[Any]) -> NDArray[Any]:
+    if len({type(label) for label in labels}) == 1 and isinstance(labels[0], str | bool | int | float | np.generic):
+        return np.array(labels)
+    array = np.empty(len(labels), dtype=object)
+    for i, label in enumerate(labels):  # one by one: numpy would unpack tuples into a table
+        array[i] = label
+    return array
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating) and bool(value != value)
+
+
+def _missing_labels(rows: Sequence[int] | NDArray[np.intp]) -> DataError:
+    return DataError(
+        f"y contains {len(rows)} missing labels (None or NaN), the first at row {rows[0]}: drop those rows"
+    )
+
+
+def check_class_sizes(classes: NDArray[Any], counts: NDArray[np.int64]) -> None:
+    """Refuse fewer than two classes, and classes of a single sample."""
+    if len(classes) < 2:
+        what = f"only one class, {classes[0]!r}" if len(classes) else "no labels"
+        raise DataError(f"y contains {what}: a floor needs samples of at least two classes")
+    alone = [repr(label) for label in classes[counts == 1].tolist()]
+    if alone:
+        hint = "; is y a regression target?" if len(alone) > len(classes) / 2 else ""
+        raise DataError(
+            f"class {listed(alone)} has only one sample: at least 2 per class are needed. "
+            f"Merge it with another class or drop it{hint}"
+        )

@@ -1,0 +1,209 @@
+"""Radius rules: small strategy objects that say which balls to count in.
+
+A rule names the interval its nodes lie in, the defaults that suit it, and turns nodes into radii.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import ParameterError
+from .neighbours import BallCounter
+from .ratios import neighbour_shares
+from .standardize import order_by_content
+from .weights import minimum_norm_weights
+
+__all__ = ["AdaptiveRadii", "GivenRadii", "PaperRadii", "RadiusRule"]
+
+Floats = NDArray[np.float64]
+
+# Candidate radii grow by this factor; eight steps double the radius.
+_STEP = 2 ** (1 / 8)
+
+
+@runtime_checkable
+class RadiusRule(Protocol):
+    """What `BenchmarkLearner` asks of a rule."""
+
+    def node_interval(self) -> tuple[float, float]:
+        """Interval [low, high] of the nodes."""
+
+    def defaults(self, n_features: int) -> tuple[int, int]:
+        """Number of nodes and of vanishing moments if the user names none."""
+
+    def radii(self, nodes: Floats, counter: BallCounter, order: int, unit: float) -> Floats:
+        """Radius of each node, in units of the counter's points; `unit` is their length in the data's."""
+
+
+@dataclass(frozen=True)
+class AdaptiveRadii:
+    """Radii from the data: the largest by leave-one-out likelihood, the others a fixed share of it.
+
+    Parameters
+    ----------
+    smallest : float, default 0.5
+        Smallest radius as a share of the largest.
+    shrink : float, default 0.77
+        The largest radius as a share of the one at which the class shares around each point, that point
+        left out, predict its label best (highest mean log likelihood). That radius balances bias and noise
+        of the *posterior*; the error estimate averages the noise away but not the bias, so smaller balls
+        serve it better.
+    max_probes : int, default 2048
+        Points at which the likelihood is evaluated: all of them up to this number, otherwise that many,
+        evenly spread over the points sorted by their distance from the mean (no randomness, and no
+        dependence on the order of the rows).
+
+    Notes
+    -----
+    A ball is symmetric, so the bias of a ratio has only even powers of the radius away from the edges of
+    the support: the nodes are squared radii, in [smallest^2, 1] times the largest squared.
+    """
+
+    smallest: float = 0.5
+    shrink: float = 0.77
+    max_probes: int = 2048
+
+    def __post_init__(self) -> None:
+        if not 0 < self.smallest < 1:
+            raise ParameterError(f"smallest must lie strictly between 0 and 1, got {self.smallest}")
+        if not 0 < self.shrink <= 1:
+            raise ParameterError(f"shrink must lie in (0, 1], got {self.shrink}")
+        if self.max_probes < 2:
+            raise ParameterError(f"max_probes must be at least 2, got {self.max_probes}")
+
+    def node_interval(self) -> tuple[float, float]:
+        """Squared shares of the largest radius."""
+        return self.smallest**2, 1.0
+
+    def defaults(self, n_features: int) -> tuple[int, int]:
+        """Twelve nodes, one vanishing moment."""
+        return 12, 1
+
+    def radii(self, nodes: Floats, counter: BallCounter, order: int, unit: float) -> Floats:
+        """Nodes are squared shares of the largest radius."""
+        return self.largest(counter, order) * np.sqrt(nodes)
+
+    def largest(self, counter: BallCounter, order: int) -> float:
+        """Largest radius, by leave-one-out likelihood over a geometric grid of candidates."""
+        probes = _spread_out(counter, self.max_probes)
+        candidates = self._candidates(counter)
+        if len(candidates) == 0:  # all points coincide: any radius holds all of them
+            return 1.0
+        below = max(1, round(np.log(1 / self.smallest) / np.log(_STEP)))
+        window = np.arange(-below, 1)
+        grid = np.append(candidates[0] * _STEP ** window[:-1], candidates)
+        weights = minimum_norm_weights(_STEP ** (2.0 * window), min(order, below))
+        priors = np.bincount(counter.labels, minlength=counter.n_classes) / len(counter.labels)
+        likelihood = np.zeros(len(candidates))
+        for rows, counts in counter.blocks(grid, probes):
+            own = counter.labels[rows]
+            for i in range(len(candidates)):
+                inside = counts[:, :, i : i + below + 1]
+                n_neighbours = inside[:, :, -1].sum(axis=1)
+                shares = neighbour_shares(inside, weights)
+                # One neighbour's worth of prior keeps empty balls from a likelihood of zero.
+                p_own = shares[np.arange(len(own)), own] * n_neighbours + priors[own]
+                likelihood[i] += np.log(p_own / (shares.sum(axis=1) * n_neighbours + 1)).sum()
+        # Rounded: where candidates tie, the order of the sums must not choose.
+        best = np.argmax(np.round(likelihood / len(probes), 10))
+        return self.shrink * float(candidates[best])
+
+    def _candidates(self, counter: BallCounter) -> Floats:
+        """From about four neighbours on average to everyone, in steps of a constant factor."""
+        sample = counter.points[_spread_out(counter, 512)]
+        squared = [((sample[i + 1 :] - sample[i]) ** 2).sum(axis=1) for i in range(len(sample) - 1)]
+        distances = np.sqrt(np.sort(np.concatenate(squared)))
+        distances = distances[distances > 0]
+        if len(distances) == 0:
+            return distances
+        share = min(1.0, max(4 / len(counter.points), 1e-3))
+        low, high = distances[int(share * (len(distances) - 1))], distances[-1]
+        n_steps = int(np.ceil(np.log(high / low) / np.log(_STEP)))
+        # Off the distances themselves: rounding would decide a candidate that ties with them on a lattice.
+        return np.asarray(low * (1 + 1e-6) * _STEP ** np.arange(n_steps + 1))
+
+
+@dataclass(frozen=True)
+class PaperRadii:
+    """The printed rule, literally: radius = xi (N / C)^(-1 / 2d) with xi in (0, alpha].
+
+    Parameters
+    ----------
+    alpha : float, default 0.5
+        Upper end of the nodes xi; the paper recommends 0.3 to 0.5.
+
+    Notes
+    -----
+    The rule has no unit of length: for unit-variance data nearly all balls are empty from four features on,
+    and the estimate is 0 whatever the truth. The paper prints N_1, which makes the radius depend on which
+    class is called the first; N / C is used here instead.
+    """
+
+    alpha: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < np.inf:
+            raise ParameterError(f"alpha must be positive and finite, got {self.alpha}")
+
+    def node_interval(self) -> tuple[float, float]:
+        """The paper's xi."""
+        return 0.0, self.alpha
+
+    def defaults(self, n_features: int) -> tuple[int, int]:
+        """L = d + 1 nodes, d vanishing moments (the paper asks for L > d)."""
+        return n_features + 1, n_features
+
+    def radii(self, nodes: Floats, counter: BallCounter, order: int, unit: float) -> Floats:
+        """Radius of each xi."""
+        n_samples, n_features = counter.points.shape
+        return nodes * float(n_samples / counter.n_classes) ** (-1 / (2 * max(1, n_features))) / unit
+
+
+@dataclass(frozen=True)
+class GivenRadii:
+    """The user's own radii, in units of the data (of the standardized data if those are standardized).
+
+    Parameters
+    ----------
+    values : array-like of shape (L,)
+        Positive, distinct; the nodes of their weights are the squared radii.
+    """
+
+    values: tuple[float, ...]
+
+    def __init__(self, values: ArrayLike) -> None:
+        array = np.asarray(values, dtype=np.float64)
+        if array.ndim != 1 or array.size == 0:
+            raise ParameterError(f"radii must be a non-empty list of numbers, got {values!r}")
+        if not np.isfinite(array).all() or (array <= 0).any():
+            raise ParameterError(f"radii must be positive and finite, got {array.tolist()}")
+        if len(np.unique(array)) < array.size:
+            raise ParameterError(f"radii must be distinct, got {array.tolist()}")
+        object.__setattr__(self, "values", tuple(np.sort(array).tolist()))
+
+    def node_interval(self) -> tuple[float, float]:
+        """Squared shares of the largest radius."""
+        return 0.0, 1.0
+
+    def defaults(self, n_features: int) -> tuple[int, int]:
+        """One vanishing moment if there are two radii or more."""
+        return len(self.values), min(1, len(self.values) - 1)
+
+    def nodes(self) -> Floats:
+        """Squared shares of the largest radius."""
+        return (np.array(self.values) / self.values[-1]) ** 2
+
+    def radii(self, nodes: Floats, counter: BallCounter, order: int, unit: float) -> Floats:
+        """The radii as given."""
+        return np.array(self.values) / unit
+
+
+def _spread_out(counter: BallCounter, n: int) -> NDArray[np.int64]:
+    """Up to `n` rows, evenly spaced over the rows sorted by their distance from the mean."""
+    n_samples = len(counter.points)
+    if n_samples <= n:
+        return np.arange(n_samples)
+    order = order_by_content(counter.points, counter.labels)
+    return order[np.linspace(0, n_samples - 1, n).round().astype(np.int64)]

@@ -1,0 +1,131 @@
+"""Density ratios -> error: what each sample contributes to the floor, and against which class.
+
+Every function returns an array of shape (n, C): the part of the error that sample i of class k owes to
+class c. Row sums are the samples' terms, the mean over samples is the estimate. `t(u) = max(0, 1 - u)`
+of the paper appears as `1 - t(u) = min(1, u)`.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "apply_floor",
+    "change_priors",
+    "error_terms",
+    "ordered_terms",
+    "paper_symmetrised_terms",
+    "symmetric_terms",
+]
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+
+def apply_floor(ratios: Floats, own: Rows, priors: Floats, ratio_floor: float) -> Floats:
+    """Raise each ratio to at least (p_c / p_k) C_L / C_U, what densities within [C_L, C_U] allow.
+
+    The paper prints ``t~ = max{t(x), t(C_L/C_U)}``; as t falls, x >= C_L/C_U caps t from *above*, so it
+    must be the minimum (with the maximum the estimate is a constant). With ``ratio_floor = 0`` this
+    clips the negative ratios that signed weights produce.
+
+    Examples
+    --------
+    >>> apply_floor(np.array([[1.0, -0.3]]), np.array([0]), np.array([0.5, 0.5]), 0.1)
+    array([[1. , 0.1]])
+    """
+    return np.maximum(ratios, ratio_floor * priors / priors[own][:, None])
+
+
+def change_priors(ratios: Floats, own: Rows, priors: Floats, target: Floats) -> Floats:
+    """Ratios as they would be under the class shares `target` instead of `priors`.
+
+    Examples
+    --------
+    >>> change_priors(np.array([[1.0, 3.0]]), np.array([0]), np.array([0.25, 0.75]), np.array([0.5, 0.5]))
+    array([[1., 1.]])
+    """
+    change = target / priors
+    return ratios * change / change[own][:, None]
+
+
+def error_terms(ratios: Floats, own: Rows, priors: Floats, class_order: str | Sequence[int]) -> Floats:
+    """Terms for "symmetric", "paper", or one class order given as codes."""
+    if class_order == "symmetric":
+        return symmetric_terms(ratios, own)
+    if class_order == "paper":
+        return paper_symmetrised_terms(ratios, own, priors)
+    return ordered_terms(ratios, own, [int(c) for c in class_order])
+
+
+def symmetric_terms(ratios: Floats, own: Rows) -> Floats:
+    """Average over all C! class orders, in closed form.
+
+    With the other classes' ratios sorted, R_(1) <= ... <= R_(C-1), the class in place j is the deciding
+    one (nothing larger before the own class) in a share 1 / ((C-j+1)(C-j)) of all orders. Classes whose
+    ratios tie share their places evenly, so the order of the classes shows nowhere.
+
+    Examples
+    --------
+    >>> symmetric_terms(np.array([[1.0, 0.2, 3.0]]), np.array([0])).round(6)
+    array([[0.      , 0.033333, 0.5     ]])
+    """
+    n, n_classes = ratios.shape
+    others = ratios.copy()
+    others[np.arange(n), own] = -np.inf
+    rank = np.argsort(others, axis=1, kind="stable")[:, 1:]
+    sorted_ratios = np.take_along_axis(others, rank, axis=1)
+    # First and last place (counted from 1) of the group of equal ratios each entry belongs to.
+    place = np.arange(1, n_classes)
+    new = np.ones(sorted_ratios.shape, dtype=bool)
+    new[:, 1:] = sorted_ratios[:, 1:] != sorted_ratios[:, :-1]
+    first = np.maximum.accumulate(np.where(new, place, 0), axis=1)
+    ends = np.roll(new, -1, axis=1)
+    ends[:, -1] = True
+    last = np.minimum.accumulate(np.where(ends, place, n_classes)[:, ::-1], axis=1)[:, ::-1]
+    # 1/((C-j+1)(C-j)) telescopes: summed over places first..last it is 1/(C-last) - 1/(C-first+1).
+    share = (1 / (n_classes - last) - 1 / (n_classes - first + 1)) / (last - first + 1)
+    terms = np.zeros_like(ratios)
+    np.put_along_axis(terms, rank, np.minimum(sorted_ratios, 1.0) * share, axis=1)
+    return terms
+
+
+def ordered_terms(ratios: Floats, own: Rows, order: Sequence[int]) -> Floats:
+    """Form of the paper for one class order: each sample against the strongest class before its own.
+
+    ``E = 1 - p_1 - (1/N) sum_{k>=2} sum_{y_i=k} t(max_{c<k} R_c(x_i))``; samples of the first class
+    contribute nothing. For two classes this is the one-sided ``p_2 mean_2(min(1, R_1))``.
+
+    Examples
+    --------
+    >>> ordered_terms(np.array([[1.0, 0.2], [0.4, 1.0]]), np.array([0, 1]), [0, 1])
+    array([[0. , 0. ],
+           [0.4, 0. ]])
+    """
+    n, n_classes = ratios.shape
+    place = np.empty(n_classes, dtype=np.int64)
+    place[list(order)] = np.arange(n_classes)
+    earlier = np.where(place[None, :] < place[own][:, None], ratios, -np.inf)
+    strongest = earlier.argmax(axis=1)
+    row = np.arange(n)
+    terms = np.zeros_like(ratios)
+    # The first class has nothing before it: its maximum stays -inf and its term 0.
+    terms[row, strongest] = np.clip(earlier[row, strongest], 0.0, 1.0)
+    return terms
+
+
+def paper_symmetrised_terms(ratios: Floats, own: Rows, priors: Floats) -> Floats:
+    """Two classes: the one-sided estimators of both classes' points, weighted N_2/N and N_1/N.
+
+    In print both sums use the same t; p_1 and p_2 have to swap for the points of the first class, which
+    is what the ratio to a point's *own* class does. Equal to `symmetric_terms` when N_1 = N_2.
+
+    Examples
+    --------
+    >>> paper_symmetrised_terms(np.array([[1.0, 0.2]]), np.array([0]), np.array([0.25, 0.75]))
+    array([[0.  , 0.05]])
+    """
+    terms = np.minimum(ratios, 1.0) * priors[own][:, None]
+    terms[np.arange(len(own)), own] = 0.0
+    return terms

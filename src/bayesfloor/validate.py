@@ -1,0 +1,268 @@
+"""The only gate: anything array-like becomes one frozen, checked `Dataset`.
+
+Later steps trust a `Dataset` and never check again.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import DataError, DataTypeError, listed
+from .labels import check_class_sizes, encode_labels
+
+__all__ = ["Dataset", "row_keys", "validate"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Checked data: finite float64 columns that vary, and labels as codes 0..C-1.
+
+    Attributes
+    ----------
+    X : ndarray of shape (N, d)
+        Read-only, C-contiguous, finite. Constant columns are gone.
+    labels : ndarray of shape (N,)
+        Codes into `classes`.
+    classes : ndarray of shape (C,)
+        The distinct labels, sorted.
+    class_counts : ndarray of shape (C,)
+        Samples per class, each at least 2.
+    feature_names : tuple of str
+        The names given, or ``column 0``, ``column 1``, ... of the columns that came in.
+    n_columns : int
+        Columns that came in, constant ones included.
+    constant_columns : tuple of str
+        Names of the dropped columns.
+    duplicate_columns : tuple of (str, str)
+        Pairs (copy, first occurrence) among the columns kept.
+    n_duplicate_rows : int
+        Rows that repeat an earlier row in every column.
+    """
+
+    X: Floats
+    labels: Codes
+    classes: NDArray[Any]
+    class_counts: NDArray[np.int64]
+    feature_names: tuple[str, ...]
+    n_columns: int
+    constant_columns: tuple[str, ...]
+    duplicate_columns: tuple[tuple[str, str], ...]
+    n_duplicate_rows: int
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.X)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of distinct labels."""
+        return len(self.classes)
+
+    @property
+    def priors(self) -> Floats:
+        """Class shares N_c / N."""
+        return self.class_counts / self.n_samples
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know about the data, in words."""
+        notes = []
+        if self.constant_columns:
+            notes.append(f"constant columns dropped: {listed(self.constant_columns)}")
+        if self.duplicate_columns:
+            pairs = [f"{copy} = {first}" for copy, first in self.duplicate_columns]
+            notes.append(f"columns that repeat another: {listed(pairs)}")
+        if self.n_duplicate_rows:
+            share = self.n_duplicate_rows / self.n_samples
+            notes.append(
+                f"{self.n_duplicate_rows} of {self.n_samples} rows ({share:.1%}) repeat an earlier row; "
+                "copies of one record act as each other's neighbours and pull the estimate down"
+            )
+        return tuple(notes)
+
+
+def validate(X: Any, y: Any) -> Dataset:
+    """Check features and labels and return them as a `Dataset`.
+
+    Parameters
+    ----------
+    X : array-like of shape (N, d)
+        Lists, numpy arrays, or a frame (pandas, polars) with numeric or boolean columns.
+    y : array-like of shape (N,)
+        Any hashable labels.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DataError
+        Not finite, empty, one class, a class of one sample, lengths that differ.
+    DataTypeError
+        Sparse matrices, columns of text, labels that cannot be hashed.
+
+    Examples
+    --------
+    >>> data = validate([[0.0, 7], [1.5, 7], [2, 7], [3, 7]], ["no", "yes", "no", "yes"])
+    >>> data.classes.tolist(), data.labels.tolist(), data.constant_columns
+    (['no', 'yes'], [0, 1, 0, 1], ('column 1',))
+    """
+    matrix, names = _features(X)
+    classes, labels = encode_labels(y)
+    if len(matrix) != len(labels):
+        raise DataError(f"X has {len(matrix)} rows but y has {len(labels)} labels: they must have equal length")
+    counts = np.bincount(labels, minlength=len(classes))
+    check_class_sizes(classes, counts)
+
+    varies = (matrix != matrix[:1]).any(axis=0)
+    constant = tuple(name for name, keep in zip(names, varies, strict=True) if not keep)
+    if constant:
+        matrix = np.ascontiguousarray(matrix[:, varies])
+    kept = [name for name, keep in zip(names, varies, strict=True) if keep]
+    first_row = _first_occurrence(matrix)
+    first_column = _first_occurrence(matrix.T)
+    copies = np.flatnonzero(first_column != np.arange(len(kept)))
+    matrix = matrix.view()
+    matrix.flags.writeable = False
+    labels.flags.writeable = False
+    return Dataset(
+        X=matrix,
+        labels=labels,
+        classes=classes,
+        class_counts=counts,
+        feature_names=tuple(names),
+        n_columns=len(names),
+        constant_columns=constant,
+        duplicate_columns=tuple((kept[i], kept[first_column[i]]) for i in copies),
+        n_duplicate_rows=int((first_row != np.arange(len(matrix))).sum()),
+    )
+
+
+def _features(X: Any) -> tuple[Floats, list[str]]:
+    """Finite C-contiguous float64 matrix and column names."""
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        raise DataTypeError(
+            f"X is a sparse matrix of shape {X.shape}: distances between its rows need all columns. "
+            "Reduce it first (for example sklearn.decomposition.TruncatedSVD), or pass X.toarray() if it fits"
+        )
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        names = [str(name) for name in X.columns]
+        _check_shape(tuple(X.shape))
+        matrix = _from_frame(X, names)
+    else:
+        array = _as_array(X)
+        _check_shape(array.shape)
+        names = [f"column {j}" for j in range(array.shape[1])]
+        matrix = _from_array(array, names)
+    finite = np.isfinite(matrix)
+    if not finite.all():
+        row, column = np.argwhere(~finite)[0]
+        n_nan, n_infinite = int(np.isnan(matrix).sum()), int(np.isinf(matrix).sum())
+        what = " and ".join(f"{n} {kind}" for n, kind in ((n_nan, "NaN"), (n_infinite, "infinity")) if n)
+        raise DataError(
+            f"X contains {what} (values that are missing, infinite or too large for float64); the first is in "
+            f"row {row}, {_quoted(names[column])}. Impute or drop them"
+        )
+    return matrix, names
+
+
+def _as_array(X: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(X)
+    except ValueError as error:  # ragged nested lists
+        raise DataError(f"X is not a rectangular table: {error}") from None
+
+
+def _check_shape(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2:
+        raise DataError(
+            f"Expected 2D array (rows x columns), got {len(shape)}D array instead of shape {shape}. "
+            "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(len(X), -1) for images"
+        )
+    if shape[0] == 0:
+        raise DataError("X has 0 rows (found array with 0 sample(s)): at least two samples of two classes are needed")
+    if shape[1] == 0:
+        raise DataError(f"X has no columns: 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
+
+
+def _from_frame(X: Any, names: list[str]) -> Floats:
+    """Column by column, so that one that is not numeric can be named."""
+    matrix = np.empty(X.shape)
+    for j, name in enumerate(names):
+        column = X.iloc[:, j] if hasattr(X, "iloc") else X[name]
+        dtype = str(column.dtype)
+        values = column.to_numpy()
+        if values.dtype.kind == "O" and dtype.lower().startswith(("int", "uint", "float", "bool")):
+            values = column.to_numpy(dtype=np.float64, na_value=np.nan)  # pandas' nullable numbers
+        if values.dtype.kind not in "biuf":
+            raise DataTypeError(
+                f"column {name!r} has type {dtype}, which is not numeric: encode it (one-hot, ordinal), "
+                "convert it to numbers, or drop it"
+            )
+        matrix[:, j] = values
+    return matrix
+
+
+def _from_array(array: NDArray[Any], names: list[str]) -> Floats:
+    if array.dtype.kind == "c":
+        raise DataError("Complex data not supported: split X into real and imaginary columns")
+    if array.dtype.kind == "O":
+        return _from_objects(array, names)
+    if array.dtype.kind not in "biuf":
+        raise DataTypeError(
+            f"X holds values of type {array.dtype}, for example {array[0, 0].item()!r} in {names[0]!r}: "
+            "convert every column to numbers first"
+        )
+    with np.errstate(over="ignore"):  # what overflows becomes infinite and is named by the caller
+        return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _from_objects(array: NDArray[Any], names: list[str]) -> Floats:
+    matrix = np.empty(array.shape)
+    for i, row in enumerate(array):
+        for j, value in enumerate(row):
+            where = f"row {i}, {names[j]!r}"
+            if isinstance(value, str | bytes):
+                raise DataTypeError(f"X holds text, {value!r} in {where}: convert every column to numbers first")
+            try:
+                matrix[i, j] = np.nan if value is None else value
+            except OverflowError:
+                raise DataError(f"X holds a number too large for float64 in {where}: rescale that column") from None
+            except (TypeError, ValueError):
+                raise DataTypeError(
+                    f"X holds a {type(value).__name__} in {where}; an argument must be a real number, "
+                    "not a string or a container: convert every column to numbers first"
+                ) from None
+    return matrix
+
+
+def row_keys(matrix: Floats) -> NDArray[np.uint64]:
+    """64-bit multilinear hash of each row's bits: equal rows get equal keys.
+
+    Two different rows collide with a probability of about 2^-64, so that comparing keys compares rows and
+    no sort ever has to move whole rows.
+    """
+    keys = np.zeros(len(matrix), dtype=np.uint64)
+    rng = np.random.default_rng(0x5EED)
+    for j in range(matrix.shape[1]):
+        bits = (matrix[:, j] + 0.0).view(np.uint64)  # + 0.0 turns -0.0 into 0.0
+        odd = np.uint64(2 * int(rng.integers(2**62, 2**63)) + 1)
+        keys += (bits ^ (bits >> np.uint64(32))) * odd
+    return keys
+
+
+def _first_occurrence(matrix: Floats) -> NDArray[np.intp]:
+    """Index of the first row equal to each row."""
+    _, first, inverse = np.unique(row_keys(matrix), return_index=True, return_inverse=True)
+    return first[inverse]
+
+
+def _quoted(name: str) -> str:
+    return name if name.startswith("column ") else f"column {name!r}"

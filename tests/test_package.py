@@ -1,0 +1,42 @@
+import subprocess
+import sys
+
+import bayesfloor
+
+
+def test_exported_names_are_pinned():
+    assert sorted(bayesfloor.__all__) == [
+        "AdaptiveRadii",
+        "BayesfloorWarning",
+        "BenchmarkLearner",
+        "ConfidenceInterval",
+        "DataError",
+        "DataTypeError",
+        "GivenRadii",
+        "PaperRadii",
+        "ParameterError",
+        "arithmetic_weights",
+        "chebyshev_weights",
+        "uniform_weights",
+    ]
+    assert sorted(bayesfloor._HOME) == sorted(bayesfloor.__all__)
+    for name in bayesfloor.__all__:
+        assert getattr(bayesfloor, name).__name__ == name
+    assert set(bayesfloor.__all__) < set(dir(bayesfloor))
+    assert bayesfloor.__version__.count(".") == 2
+
+
+def test_import_loads_nothing_heavy():
+    code = "import sys, bayesfloor; print(*{'numba', 'sklearn', 'scipy', 'pandas', 'numpy'} & set(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == ""
+
+
+def test_unknown_names_are_attribute_errors():
+    assert not hasattr(bayesfloor, "predict")
+
+
+def test_errors_are_the_builtin_kinds():
+    assert issubclass(bayesfloor.DataError, ValueError)
+    assert issubclass(bayesfloor.DataTypeError, TypeError)
+    assert issubclass(bayesfloor.ParameterError, ValueError)
