@@ -40,7 +40,7 @@ check: .venv/for-dev test
 	$(BIN)/mypy
 
 evidence: .venv/for-test
-	$(RUN) benchmarks/low_dimension.py --out benchmarks/results/low_dimension.md
+	$(RUN) benchmarks/low_dimension.py --out benchmarks/results/low_dimension.md --readme README.md
 
 bench: .venv/for-use
 	$(RUN) benchmarks/counting.py

@@ -3,13 +3,13 @@
 The oracle knows the Bayes classifier and counts its errors on the same samples: no estimator can do
 better asymptotically. Run with `make evidence`, or directly:
 
-    python benchmarks/low_dimension.py [--quick] [--out benchmarks/results/low_dimension.md]
+    python benchmarks/low_dimension.py [--quick] [--out FILE] [--readme FILE]
 """
 
 import argparse
 import platform
 import time
-from collections.abc import Iterator
+import warnings
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,7 +19,7 @@ import numpy as np
 from scipy.integrate import quad
 from scipy.stats import gamma, norm
 
-from bayesfloor import BenchmarkLearner
+from bayesfloor import BayesfloorWarning, BenchmarkLearner
 from bayesfloor.progress import TerminalProgress
 
 
@@ -108,36 +108,54 @@ def run(n: int, n_seeds: int, only_plane: bool) -> dict[int, np.ndarray]:
     return dict(zip(indices, np.array(results).reshape(len(indices), n_seeds, 4), strict=True))
 
 
-def accuracy_table(n: int, n_seeds: int, only_plane: bool) -> Iterator[str]:
-    """Markdown lines: RMSE, the oracle's, their ratio, and N MSE / (E (1 - E))."""
-    yield f"\n### N = {n}, {n_seeds} seeds\n"
-    yield "| problem | floor | bias | RMSE | oracle RMSE | ratio | N MSE / (E(1-E)) |"
-    yield "|---|---|---|---|---|---|---|"
-    ratios = []
+def accuracy(n: int, n_seeds: int, only_plane: bool) -> tuple[list[str], str]:
+    """Markdown table of RMSE, the oracle's, their ratio and N MSE / (E (1 - E)); and a row that sums it up."""
+    lines = [f"\n### N = {n}, {n_seeds} seeds\n"]
+    lines.append("| problem | floor | bias | RMSE | oracle RMSE | ratio | N MSE / (E(1-E)) |")
+    lines.append("|---|---|---|---|---|---|---|")
+    ratios, ours_all, oracle_all = [], [], []
     for index, values in run(n, n_seeds, only_plane).items():
         floor = PROBLEMS[index].floor
         ours, oracle = values[:, 0], values[:, 1]
         rmse, oracle_rmse = (np.sqrt(np.mean((v - floor) ** 2)) for v in (ours, oracle))
         ratios.append(rmse / oracle_rmse)
+        ours_all.append(rmse)
+        oracle_all.append(oracle_rmse)
         rate = n * rmse**2 / (floor * (1 - floor))
-        yield (
+        lines.append(
             f"| {PROBLEMS[index].name} | {floor:.4f} | {ours.mean() - floor:+.4f} | {rmse:.4f} | {oracle_rmse:.4f} "
             f"| {ratios[-1]:.2f} | {rate:.2f} |"
         )
-    yield f"\nMean over the {len(ratios)} problems of RMSE / oracle RMSE: **{np.mean(ratios):.3f}**"
+    lines.append(f"\nMean over the {len(ratios)} problems of RMSE / oracle RMSE: **{np.mean(ratios):.3f}**")
+    row = (
+        f"| {n} | {len(ratios)} | {np.mean(ours_all):.4f} | {np.mean(oracle_all):.4f} "
+        f"| {np.mean(ratios):.2f} | {max(ratios):.2f} |"
+    )
+    return lines, row
 
 
-def interval_table(n: int, n_seeds: int) -> Iterator[str]:
-    """Markdown lines: how often the 95 % interval covers the floor, and how wide it is."""
-    yield f"\n### 95 % interval, N = {n}, {n_seeds} seeds\n"
-    yield "| problem | covers | mean width / (3.92 sqrt(E(1-E)/N)) |"
-    yield "|---|---|---|"
+def coverage(n: int, n_seeds: int) -> tuple[list[str], str]:
+    """Markdown table of how often the 95 % interval covers the floor; and a sentence that sums it up."""
+    lines = [f"\n### 95 % interval, N = {n}, {n_seeds} seeds\n"]
+    lines += ["| problem | covers | mean width / (3.92 sqrt(E(1-E)/N)) |", "|---|---|---|"]
+    shares = []
     for index, values in run(n, n_seeds, only_plane=True).items():
         floor = PROBLEMS[index].floor
         low, high = values[:, 2], values[:, 3]
-        covers = np.mean((low <= floor) & (floor <= high))
+        shares.append(np.mean((low <= floor) & (floor <= high)))
         width = (high - low).mean() / (3.92 * np.sqrt(floor * (1 - floor) / n))
-        yield f"| {PROBLEMS[index].name} | {covers:.1%} | {width:.2f} |"
+        lines.append(f"| {PROBLEMS[index].name} | {shares[-1]:.1%} | {width:.2f} |")
+    return lines, (
+        f"The 95 % interval covers the floor in {min(shares):.1%} to {max(shares):.1%} of {n_seeds} samples of {n} "
+        f"rows on the {len(shares)} problems with one or two features."
+    )
+
+
+def put_between_marks(path: Path, text: str) -> None:
+    """Replace what stands between the marks of this benchmark in a Markdown file."""
+    begin, end = "<!-- low_dimension: begin -->", "<!-- low_dimension: end -->"
+    before, rest = path.read_text(encoding="utf-8").split(begin)
+    path.write_text(f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}", encoding="utf-8")
 
 
 def main() -> None:
@@ -145,20 +163,31 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="10 seeds instead of 100")
     parser.add_argument("--out", type=Path, help="also write the tables to this file")
+    parser.add_argument("--readme", type=Path, help="put a summary between the marks in this file")
     options = parser.parse_args()
     n_seeds = 10 if options.quick else 100
+    # The verdict on each sample is not what is measured here.
+    warnings.simplefilter("ignore", BayesfloorWarning)
     started = time.monotonic()
     lines = ["# Low dimension: the adaptive learner against the oracle"]
     lines.append("\nWritten by `python benchmarks/low_dimension.py`; one default setting for everything.")
-    for n in SIZES:
-        lines += accuracy_table(n, n_seeds, only_plane=False)
-    lines += accuracy_table(LARGE, n_seeds, only_plane=True)
-    lines += interval_table(INTERVAL_SIZE, 2 * n_seeds)
+    summary = [
+        "| N | problems | RMSE, mean | oracle RMSE, mean | ratio, mean | ratio, worst |",
+        "|---|---|---|---|---|---|",
+    ]
+    for n in (*SIZES, LARGE):
+        table, row = accuracy(n, n_seeds, only_plane=n == LARGE)
+        lines += table
+        summary.append(row)
+    table, sentence = coverage(INTERVAL_SIZE, 2 * n_seeds)
+    lines += table
     lines.append(f"\nTook {time.monotonic() - started:.0f} s with Python {platform.python_version()}.")
     print("\n".join(lines))
     if options.out is not None:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    if options.readme is not None:
+        put_between_marks(options.readme, "\n".join([*summary, "", sentence]))
 
 
 if __name__ == "__main__":
