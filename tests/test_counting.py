@@ -56,8 +56,8 @@ def test_blocks_cover_all_rows_in_order(monkeypatch):
     rng = np.random.default_rng(1)
     points, labels = rng.normal(size=(300, 2)), rng.integers(0, 3, 300)
     counter, radii, told = BallCounter(points, labels, 3), np.array([0.3, 0.9]), []
-    blocks = list(counter.blocks(radii, np.arange(300), lambda done, total: told.append((done, total))))
+    blocks = list(counter.blocks(radii, np.arange(300), lambda *news: told.append(news)))
     assert len(blocks) > 1
     np.testing.assert_array_equal(np.concatenate([rows for rows, _ in blocks]), np.arange(300))
     np.testing.assert_array_equal(np.concatenate([counts for _, counts in blocks]), counter.counts(radii))
-    assert told[-1] == (300, 300)
+    assert told[-1] == ("counting", 300, 300)

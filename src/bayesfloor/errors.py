@@ -1,8 +1,13 @@
 """What goes wrong, by name: every error is also a ValueError or a TypeError."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["BayesfloorWarning", "DataError", "DataTypeError", "ParameterError", "listed"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["BayesfloorWarning", "DataError", "DataTypeError", "ParameterError", "listed", "numbers_from"]
 
 
 class DataError(ValueError):
@@ -31,3 +36,13 @@ def listed(names: Sequence[str], limit: int = 5) -> str:
     """
     shown = ", ".join(names[:limit])
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
+
+
+def numbers_from(name: str, values: Any) -> "NDArray[np.float64]":
+    """Parameter `name` as a float64 array, or an error that names it."""
+    import numpy as np
+
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(f"{name} must be numbers, got {values!r}") from None

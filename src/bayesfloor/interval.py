@@ -24,7 +24,7 @@ class ConfidenceInterval:
         return self.low <= value <= self.high
 
     def __str__(self) -> str:
-        return f"[{self.low:.4f}, {self.high:.4f}] at {self.confidence_level:.0%}"
+        return f"[{self.low:.4f}, {self.high:.4f}] at {100 * self.confidence_level:g}%"
 
 
 def score_interval(estimate: float, n_effective: float, confidence_level: float) -> ConfidenceInterval:
@@ -42,7 +42,9 @@ def score_interval(estimate: float, n_effective: float, confidence_level: float)
     z = float(ndtri((1 + confidence_level) / 2))
     centre = (estimate + z**2 / (2 * n_effective)) / (1 + z**2 / n_effective)
     half = z / (1 + z**2 / n_effective) * np.sqrt(estimate * (1 - estimate) / n_effective + z**2 / (4 * n_effective**2))
-    return ConfidenceInterval(float(max(0.0, centre - half)), float(min(1.0, centre + half)), confidence_level)
+    # Rounding must not push the estimate itself out.
+    low, high = min(max(0.0, centre - half), estimate), max(min(1.0, centre + half), estimate)
+    return ConfidenceInterval(float(low), float(high), confidence_level)
 
 
 def sampling_variance(

@@ -1,61 +1,584 @@
-"""Compiled loops over contiguous arrays: no checks, no options. The only module that imports numba."""
+"""Compiled loops over contiguous arrays: no checks, no options. The only module that imports numba.
+
+One definition of "within" holds everywhere: the float64 sum of squared differences, taken in the order of
+the features, is at most the squared radius. Products and boxes only decide where they are certain.
+"""
+
+from typing import Any
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["count_within"]
+__all__ = [
+    "build_tree",
+    "collect_near",
+    "count_around_leaves",
+    "count_in_tile",
+    "count_in_tile_both_ways",
+    "count_within_group",
+    "nearest_foreign_in_tile",
+    "nearest_foreign_in_tree",
+    "rank_candidates",
+]
 
-_TILE = 512
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Rows = NDArray[np.int64]
+Counts = NDArray[np.int32]
+
+_CHUNK = 512  # entries of a tile row that are scanned for all radii while they are in the first-level cache
+_BLOCK = 64  # entries that are looked at one by one once one of them is known to be undecided
+_STACK = 128  # deeper than any tree of 2^60 points
 
 
-@nb.njit(
-    "void(float64[:, ::1], int64[::1], float64[:, ::1], int64[::1], float64[::1], int32[:, :, ::1])",
-    nogil=True,
-    cache=True,
-)
-def count_within(
-    centres: NDArray[np.float64],
-    own_column: NDArray[np.int64],
-    columns: NDArray[np.float64],
-    class_starts: NDArray[np.int64],
-    squared_radii: NDArray[np.float64],
-    counts: NDArray[np.int32],
+def _jit(**options: Any) -> Any:
+    return nb.njit(nogil=True, cache=True, **options)
+
+
+# --- one pair -----------------------------------------------------------------------------------------------
+
+
+@_jit()
+def _squared_distance(x: Floats, y: Floats) -> float:
+    total = 0.0
+    for q in range(x.size):
+        difference = y[q] - x[q]
+        total += difference * difference
+    return total
+
+
+@_jit(fastmath={"reassoc", "contract"})
+def _squared_distance_any_order(x: Floats, y: Floats) -> float:
+    total = 0.0
+    for q in range(x.size):
+        difference = y[q] - x[q]
+        total += difference * difference
+    return total
+
+
+@_jit()
+def _is_within(x: Floats, y: Floats, squared_radius: float) -> bool:
+    # Vector instructions add in another order: a relative difference of at most 2 (d + 2) 2^-53.
+    quick = _squared_distance_any_order(x, y)
+    if abs(quick - squared_radius) > (x.size + 4) * 2.3e-16 * quick:
+        return quick <= squared_radius
+    return _squared_distance(x, y) <= squared_radius
+
+
+# --- tiles: counting ----------------------------------------------------------------------------------------
+# A tile holds products S = x_i . y_j in float32. With h_j = |y_j|^2 / 2 a pair is within the radius if
+# S - h_j >= (|x_i|^2 - r^2) / 2 = limit; `slack` bounds the error of the left side, so above limit + slack
+# it certainly is, below limit - slack it certainly is not, and the few between are computed directly.
+
+
+@_jit()
+def _scan(values: Singles, upper: np.float32, lower: np.float32) -> tuple[np.int32, np.int32]:
+    certain, possible = np.int32(0), np.int32(0)
+    for j in range(values.size):
+        certain = np.int32(certain + np.int32(values[j] >= upper))
+        possible = np.int32(possible + np.int32(values[j] >= lower))
+    return certain, possible
+
+
+@_jit()
+def _scan_both_ways(
+    values: Singles, upper: np.float32, lower: np.float32, columns: Counts
+) -> tuple[np.int32, np.int32]:
+    certain, possible = np.int32(0), np.int32(0)
+    for j in range(values.size):
+        inside = np.int32(values[j] >= upper)
+        certain = np.int32(certain + inside)
+        possible = np.int32(possible + np.int32(values[j] >= lower))
+        columns[j] = np.int32(columns[j] + inside)
+    return certain, possible
+
+
+@_jit()
+def _decide(
+    values: Singles,
+    upper: np.float32,
+    lower: np.float32,
+    x: Floats,
+    Y: Floats,
+    rows: Rows,
+    squared_radius: float,
+    columns: Counts,
+) -> int:
+    """Count the undecided pairs that are within; add them to `columns` if it is not empty."""
+    found = 0
+    for start in range(0, values.size, _BLOCK):
+        block = values[start : start + _BLOCK]
+        certain, possible = _scan(block, upper, lower)
+        if certain == possible:
+            continue
+        for j in range(block.size):
+            if lower <= block[j] < upper and _is_within(x, Y[rows[start + j]], squared_radius):
+                found += 1
+                if columns.size > 0:
+                    columns[start + j] += 1
+    return found
+
+
+@_jit()
+def _set_limits(limits: Floats, slack: float, upper: Singles, lower: Singles) -> None:
+    for r in range(limits.size):
+        # The cast to float32 rounds by at most 2^-24 of the value.
+        width = slack + abs(limits[r]) * 1.2e-7
+        upper[r] = np.float32(limits[r] + width)
+        lower[r] = np.float32(limits[r] - width)
+
+
+@_jit()
+def count_in_tile(
+    S: Singles,
+    half: Singles,
+    own: Rows,
+    limits: Floats,
+    slack: Floats,
+    segments: Rows,
+    squared_radii: Floats,
+    X: Floats,
+    x_rows: Rows,
+    Y: Floats,
+    y_rows: Rows,
+    counts: Counts,
 ) -> None:
-    """Count, for each centre, class and radius, the points within that radius.
-
-    A point counts if and only if the float64 sum of squared differences, taken in the order of the
-    features, is at most the squared radius.
+    """Add the counts of a tile to its rows.
 
     Parameters
     ----------
-    centres : (n, d)
-    own_column : (n,) position of each centre among the points, which is skipped; -1 for none.
-    columns : (d, N) the points, feature by feature, sorted by class.
-    class_starts : (C + 1,) where each class begins among the points.
+    S : (n, m) products; overwritten.
+    half : (m,) half squared norms of the columns.
+    own : (n,) the column that is the row's own point, or -1.
+    limits : (n, L); slack : (n,)
+    segments : (k + 1,) where each class begins among the columns.
     squared_radii : (L,) ascending.
-    counts : (n, C, L) added to.
+    X, x_rows, Y, y_rows : the points themselves and which of them the rows and columns are.
+    counts : (n, k, L) added to.
     """
-    n_features, n_radii = columns.shape[0], squared_radii.size
-    squared = np.empty(_TILE)
-    for i in range(centres.shape[0]):
-        for c in range(class_starts.size - 1):
-            for start in range(class_starts[c], class_starts[c + 1], _TILE):
-                width = min(_TILE, class_starts[c + 1] - start)
-                tile = squared[:width]
-                tile[:] = 0.0
-                for feature in range(n_features):
-                    x = centres[i, feature]
-                    row = columns[feature, start : start + width]
-                    for j in range(width):
-                        difference = row[j] - x
-                        tile[j] += difference * difference
-                if start <= own_column[i] < start + width:
-                    tile[own_column[i] - start] = np.inf
+    n, n_radii = S.shape[0], squared_radii.size
+    upper, lower = np.empty(n_radii, np.float32), np.empty(n_radii, np.float32)
+    nowhere = np.empty(0, np.int32)
+    for i in range(n):
+        _set_limits(limits[i], slack[i], upper, lower)
+        row = S[i]
+        for j in range(row.size):
+            row[j] -= half[j]
+        if own[i] >= 0:
+            row[own[i]] = np.nan  # never at least anything
+        for c in range(segments.size - 1):
+            for start in range(segments[c], segments[c + 1], _CHUNK):
+                stop = min(start + _CHUNK, segments[c + 1])
+                values = row[start:stop]
                 for r in range(n_radii - 1, -1, -1):
-                    limit, inside = squared_radii[r], np.int32(0)
-                    for j in range(width):
-                        inside += np.int32(tile[j] <= limit)
-                    if inside == 0:
+                    certain, possible = _scan(values, upper[r], lower[r])
+                    if possible == 0:
                         break
-                    counts[i, c, r] += inside
+                    counts[i, c, r] += certain
+                    if possible != certain:
+                        counts[i, c, r] += _decide(
+                            values, upper[r], lower[r], X[x_rows[i]], Y, y_rows[start:stop], squared_radii[r], nowhere
+                        )
+
+
+@_jit()
+def count_in_tile_both_ways(
+    S: Singles,
+    half: Singles,
+    row_class: Rows,
+    limits: Floats,
+    slack: Floats,
+    segments: Rows,
+    squared_radii: Floats,
+    X: Floats,
+    x_rows: Rows,
+    y_rows: Rows,
+    counts: Counts,
+    column_counts: Counts,
+) -> None:
+    """As `count_in_tile`, for rows and columns of the same matrix that have no point in common.
+
+    `row_class` (n,) is the class of each row counted from the first in the tile; `column_counts` (classes of
+    the rows, L, m) takes what the rows add to the columns' own counts.
+    """
+    n, n_radii = S.shape[0], squared_radii.size
+    upper, lower = np.empty(n_radii, np.float32), np.empty(n_radii, np.float32)
+    for i in range(n):
+        _set_limits(limits[i], slack[i], upper, lower)
+        row = S[i]
+        for j in range(row.size):
+            row[j] -= half[j]
+        for c in range(segments.size - 1):
+            for start in range(segments[c], segments[c + 1], _CHUNK):
+                stop = min(start + _CHUNK, segments[c + 1])
+                values = row[start:stop]
+                for r in range(n_radii - 1, -1, -1):
+                    columns = column_counts[row_class[i], r, start:stop]
+                    certain, possible = _scan_both_ways(values, upper[r], lower[r], columns)
+                    if possible == 0:
+                        break
+                    counts[i, c, r] += certain
+                    if possible != certain:
+                        counts[i, c, r] += _decide(
+                            values, upper[r], lower[r], X[x_rows[i]], X, y_rows[start:stop], squared_radii[r], columns
+                        )
+
+
+@_jit()
+def count_within_group(
+    X: Floats, members: Rows, labels: Rows, squared_radii: Floats, position: Rows, counts: Counts
+) -> None:
+    """Take the pairs of one group out of `counts`; `position` is a member's row there, or -1."""
+    for a in members:
+        if position[a] < 0:
+            continue
+        for b in members:
+            if a != b:
+                squared = _squared_distance(X[a], X[b])
+                for r in range(squared_radii.size - 1, -1, -1):
+                    if squared > squared_radii[r]:
+                        break
+                    counts[position[a], labels[b], r] -= 1
+
+
+# --- trees: counting ----------------------------------------------------------------------------------------
+
+
+@_jit()
+def build_tree(X: Floats, leaf_size: int) -> tuple[Rows, Rows, Floats, Floats]:
+    """Balanced kd-tree with children 2k+1 and 2k+2: order of the rows, where nodes begin, their boxes.
+
+    Node k holds rows ``order[starts[k] : starts[k] + sizes]``; all leaves are on one level.
+    """
+    n, d = X.shape
+    levels = 0
+    while (n >> levels) > leaf_size:
+        levels += 1
+    n_nodes = (1 << (levels + 1)) - 1
+    bounds = np.zeros((n_nodes, 2), np.int64)
+    bounds[0, 1] = n
+    low, high = np.empty((n_nodes, d)), np.empty((n_nodes, d))
+    order = np.arange(n)
+    first_leaf = (1 << levels) - 1
+    for k in range(n_nodes):
+        a, b = bounds[k]
+        low[k], high[k] = np.inf, -np.inf
+        for i in range(a, b):
+            for q in range(d):
+                value = X[order[i], q]
+                low[k, q], high[k, q] = min(low[k, q], value), max(high[k, q], value)
+        if k < first_leaf:
+            widest = 0
+            for q in range(1, d):
+                if high[k, q] - low[k, q] > high[k, widest] - low[k, widest]:
+                    widest = q
+            middle, left, right = (a + b) // 2, a, b - 1
+            while left < right:  # quickselect: the lower half of the widest feature to the front
+                pivot, i, j = X[order[(left + right) // 2], widest], left, right
+                while i <= j:
+                    while X[order[i], widest] < pivot:
+                        i += 1
+                    while X[order[j], widest] > pivot:
+                        j -= 1
+                    if i <= j:
+                        order[i], order[j] = order[j], order[i]
+                        i += 1
+                        j -= 1
+                if middle <= j:
+                    right = j
+                elif middle >= i:
+                    left = i
+                else:
+                    break
+            bounds[2 * k + 1, 0], bounds[2 * k + 1, 1] = a, middle
+            bounds[2 * k + 2, 0], bounds[2 * k + 2, 1] = middle, b
+    return order, bounds, low, high
+
+
+@_jit()
+def _leaf_distances(columns: Floats, a: int, b: int, x: Floats, squared: Floats) -> None:
+    """Squared distances from x to points a..b, stored feature by feature, summed in the order of features."""
+    out = squared[: b - a]
+    if x.size == 2:
+        u, v, x0, x1 = columns[0, a:b], columns[1, a:b], x[0], x[1]
+        for j in range(out.size):
+            e, f = u[j] - x0, v[j] - x1
+            out[j] = e * e + f * f
+        return
+    if x.size == 3:
+        u, v, w, x0, x1, x2 = columns[0, a:b], columns[1, a:b], columns[2, a:b], x[0], x[1], x[2]
+        for j in range(out.size):
+            e, f, g = u[j] - x0, v[j] - x1, w[j] - x2
+            out[j] = e * e + f * f + g * g
+        return
+    u, x0 = columns[0, a:b], x[0]
+    for j in range(out.size):
+        e = u[j] - x0
+        out[j] = e * e
+    for q in range(1, x.size):
+        u, x0 = columns[q, a:b], x[q]
+        for j in range(out.size):
+            e = u[j] - x0
+            out[j] += e * e
+
+
+@_jit()
+def _count_at_most(values: Floats, limit: float) -> np.int64:
+    found = np.int64(0)
+    for j in range(values.size):
+        found += np.int64(values[j] <= limit)
+    return found
+
+
+@_jit()
+def count_around_leaves(
+    points: Floats,
+    bounds: Rows,
+    low: Floats,
+    high: Floats,
+    first: int,
+    last: int,
+    ref_columns: Floats,
+    ref_bounds: Rows,
+    ref_low: Floats,
+    ref_high: Floats,
+    squared_radii: Floats,
+    counts: Counts,
+    only_estimate: bool,
+) -> int:
+    """Count reference points around the points in leaves first..last of another tree; returns pairs computed.
+
+    Box distances bound the pairs' *computed* squared distances, not only the true ones: subtracting,
+    squaring and adding round monotonically, and the order of the sum is the same. So whole nodes
+    can be counted, or left out, exactly.
+
+    points : (n, d) in tree order; counts : (points in those leaves, L) in the same order, added to.
+    ref_columns : (d, m) reference points in tree order, feature by feature.
+    """
+    d, n_radii = points.shape[1], squared_radii.size
+    ref_first_leaf = ref_bounds.shape[0] // 2
+    stack = np.empty(_STACK, np.int64)
+    squared = np.empty(max(1, (ref_bounds[ref_first_leaf:, 1] - ref_bounds[ref_first_leaf:, 0]).max()))
+    whole = np.empty(n_radii, np.int64)
+    n_pairs, base = 0, bounds[first, 0]
+    for leaf in range(first, last):
+        begin, end = bounds[leaf]
+        whole[:] = 0
+        stack[0], depth = 0, 1
+        while depth > 0:
+            depth -= 1
+            k = stack[depth]
+            a, b = ref_bounds[k]
+            if a == b:
+                continue
+            nearest, farthest = 0.0, 0.0
+            for q in range(d):
+                gap = max(0.0, ref_low[k, q] - high[leaf, q], low[leaf, q] - ref_high[k, q])
+                span = max(ref_high[k, q] - low[leaf, q], high[leaf, q] - ref_low[k, q])
+                nearest += gap * gap
+                farthest += span * span
+            if nearest > squared_radii[n_radii - 1]:
+                continue
+            undecided = n_radii  # radii from `undecided` on hold the whole node
+            while undecided > 0 and squared_radii[undecided - 1] >= farthest:
+                undecided -= 1
+            smallest = 0  # radii below `smallest` hold nothing of it
+            while squared_radii[smallest] < nearest:
+                smallest += 1
+            if smallest < undecided and k < ref_first_leaf:
+                stack[depth], stack[depth + 1] = 2 * k + 1, 2 * k + 2
+                depth += 2
+                continue
+            for r in range(undecided, n_radii):
+                whole[r] += b - a
+            if smallest >= undecided:
+                continue
+            n_pairs += (b - a) * (end - begin)
+            if only_estimate:
+                continue
+            for i in range(begin, end):
+                x = points[i]
+                gaps = 0.0
+                for q in range(d):
+                    gap = max(0.0, ref_low[k, q] - x[q], x[q] - ref_high[k, q])
+                    gaps += gap * gap
+                if gaps > squared_radii[undecided - 1]:
+                    continue
+                _leaf_distances(ref_columns, a, b, x, squared)
+                values = squared[: b - a]
+                for r in range(undecided - 1, smallest - 1, -1):
+                    found = _count_at_most(values, squared_radii[r])
+                    if found == 0:
+                        break
+                    counts[i - base, r] += found
+        if not only_estimate:
+            for i in range(begin, end):
+                for r in range(n_radii):
+                    counts[i - base, r] += whole[r]
+    return n_pairs
+
+
+# --- nearest points -----------------------------------------------------------------------------------------
+
+
+@_jit()
+def collect_near(
+    S: Singles, half: Singles, own: Rows, lower: Singles, first_column: int, candidates: Counts, n_found: Rows
+) -> None:
+    """Append the columns with S - half >= lower to each row's candidates; past the buffer only count."""
+    capacity = candidates.shape[1]
+    for i in range(S.shape[0]):
+        row, limit = S[i], lower[i]
+        for j in range(row.size):
+            row[j] -= half[j]
+        if own[i] >= 0:
+            row[own[i]] = np.nan  # never at least anything
+        for start in range(0, row.size, _BLOCK):
+            block = row[start : start + _BLOCK]
+            possible = np.int32(0)
+            for j in range(block.size):
+                possible = np.int32(possible + np.int32(block[j] >= limit))
+            if possible == 0:
+                continue
+            if n_found[i] + possible <= capacity:
+                at = n_found[i]
+                for j in range(block.size):
+                    if block[j] >= limit:
+                        candidates[i, at] = first_column + start + j
+                        at += 1
+            n_found[i] += possible
+
+
+@_jit()
+def rank_candidates(
+    x: Floats,
+    group: int,
+    Y: Floats,
+    y_rows: Rows,
+    groups: Rows,
+    k: int,
+    complete_below: float,
+    neighbours: Rows,
+    squared: Floats,
+) -> bool:
+    """Write the k nearest of the rows `y_rows` of Y, ties by row; False if there may be nearer ones elsewhere.
+
+    All points with a squared distance below `complete_below` must be among `y_rows`. Rows of the same
+    `group` are passed over (`groups` is empty if there are none).
+    """
+    n = 0
+    rows, distances = np.empty(y_rows.size, np.int64), np.empty(y_rows.size)
+    for j in y_rows:
+        if groups.size > 0 and groups[j] == group:
+            continue
+        rows[n], distances[n] = j, _squared_distance(x, Y[j])
+        n += 1
+    if n < k:
+        return False
+    order = np.argsort(distances[:n])
+    if not distances[order[k - 1]] < complete_below:
+        return False
+    start = 0
+    while start < k:  # equal distances: the smaller row first
+        stop = start + 1
+        while stop < n and distances[order[stop]] == distances[order[start]]:
+            stop += 1
+        tied = np.sort(rows[order[start:stop]])
+        for i in range(start, min(stop, k)):
+            neighbours[i], squared[i] = tied[i - start], distances[order[i]]
+        start = stop
+    return True
+
+
+# --- spanning tree ------------------------------------------------------------------------------------------
+
+
+@_jit()
+def nearest_foreign_in_tile(
+    S: Singles,
+    half: Singles,
+    slack: Floats,
+    X: Floats,
+    x_rows: Rows,
+    y_rows: Rows,
+    component: Rows,
+    best_product: Floats,
+    best_squared: Floats,
+    best_row: Rows,
+) -> None:
+    """Improve each row's nearest point of another component; ties go to the smaller row."""
+    for i in range(S.shape[0]):
+        row, mine, a = S[i], component[x_rows[i]], x_rows[i]
+        for j in range(row.size):
+            row[j] -= half[j]
+        for start in range(0, row.size, _BLOCK):
+            block = row[start : start + _BLOCK]
+            limit = np.float32(best_product[i] - 2 * slack[i])
+            possible = np.int32(0)
+            for j in range(block.size):
+                possible = np.int32(possible + np.int32(block[j] >= limit))
+            if possible == 0:
+                continue
+            for j in range(block.size):
+                if block[j] < limit:
+                    continue
+                b = y_rows[start + j]
+                if component[b] == mine:
+                    continue
+                squared = _squared_distance(X[a], X[b])
+                if squared < best_squared[a] or (squared == best_squared[a] and b < best_row[a]):
+                    best_squared[a], best_row[a] = squared, b
+                if block[j] > best_product[i]:
+                    best_product[i] = block[j]
+
+
+@_jit()
+def nearest_foreign_in_tree(
+    queries: Rows,
+    X: Floats,
+    order: Rows,
+    bounds: Rows,
+    low: Floats,
+    high: Floats,
+    node_component: Rows,
+    component: Rows,
+    component_best: Floats,
+    best_squared: Floats,
+    best_row: Rows,
+) -> None:
+    """Find, for each query row, its nearest point of another component; ties go to the smaller row.
+
+    Gives up on what is farther than the best its component has already (`component_best`, lowered on the way).
+    """
+    d, first_leaf = X.shape[1], bounds.shape[0] // 2
+    stack, stack_gap = np.empty(_STACK, np.int64), np.empty(_STACK)
+    for a in queries:
+        x, mine = X[a], component[a]
+        found, found_row = np.inf, np.int64(-1)
+        stack[0], stack_gap[0], depth = 0, 0.0, 1
+        while depth > 0:
+            depth -= 1
+            k = stack[depth]
+            if stack_gap[depth] > min(found, component_best[mine]) or node_component[k] == mine:
+                continue
+            if k >= first_leaf:
+                for i in range(bounds[k, 0], bounds[k, 1]):
+                    b = order[i]
+                    if component[b] != mine:
+                        squared = _squared_distance(x, X[b])
+                        if squared < found or (squared == found and b < found_row):
+                            found, found_row = squared, b
+                continue
+            gaps = np.zeros(2)
+            for side in range(2):
+                child = 2 * k + 1 + side
+                for q in range(d):
+                    gap = max(0.0, low[child, q] - x[q], x[q] - high[child, q])
+                    gaps[side] += gap * gap
+            near = 0 if gaps[0] <= gaps[1] else 1
+            stack[depth], stack_gap[depth] = 2 * k + 2 - near, gaps[1 - near]
+            stack[depth + 1], stack_gap[depth + 1] = 2 * k + 1 + near, gaps[near]
+            depth += 2
+        best_squared[a], best_row[a] = found, found_row
+        component_best[mine] = min(component_best[mine], found)

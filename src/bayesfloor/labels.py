@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from .errors import DataError, DataTypeError, listed
 
-__all__ = ["check_class_sizes", "encode_labels"]
+__all__ = ["check_class_sizes", "encode_labels", "is_missing", "plain"]
 
 Codes = NDArray[np.int64]
 
@@ -28,8 +28,12 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], Codes]:
         if len(y.columns) != 1:
             raise DataError(f"y must be one column of labels, got a frame with {len(y.columns)} columns")
         y = y[y.columns[0]]
+    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
+        raise _missing_labels(np.flatnonzero(np.ma.getmaskarray(y)))
     if hasattr(y, "to_numpy"):
         y = y.to_numpy()
+    elif hasattr(y, "__array__"):
+        y = np.asarray(y)
     if isinstance(y, np.ndarray):
         if y.ndim == 2 and y.shape[1] == 1:
             y = y[:, 0]
@@ -50,7 +54,7 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], Codes]:
 
 
 def _hashed_labels(values: list[Any]) -> tuple[NDArray[Any], Codes]:
-    missing = [i for i, value in enumerate(values) if _is_missing(value)]
+    missing = [i for i, value in enumerate(values) if is_missing(value)]
     if missing:
         raise _missing_labels(missing)
     seen: dict[Hashable, int] = {}
@@ -62,25 +66,38 @@ def _hashed_labels(values: list[Any]) -> tuple[NDArray[Any], Codes]:
             f"y must hold one hashable label per row; row {bad} holds a {type(values[bad]).__name__}"
         ) from None
     found = list(seen)
-    try:
-        order = sorted(range(len(found)), key=lambda i: found[i])  # type: ignore[arg-type, return-value]
-    except TypeError:  # labels of kinds that have no common order, such as 1 and "a"
-        order = sorted(range(len(found)), key=lambda i: (type(found[i]).__name__, repr(found[i])))
+    order = sorted(range(len(found)), key=lambda i: _sort_key(found[i], found))
     position = np.empty(len(order), dtype=np.int64)
     position[order] = np.arange(len(order))
     return _class_array([found[i] for i in order]), position[codes]
 
 
+def _sort_key(label: Any, labels: list[Any]) -> Any:
+    """Order of the labels themselves where it is a total one; otherwise by kind and spelling."""
+    for kind in ((bool, int, float, np.number, np.bool_), (str,), (bytes,)):
+        if all(isinstance(other, kind) for other in labels):
+            return label
+    return type(label).__name__, repr(label)
+
+
 def _class_array(labels: list[Any]) -> NDArray[Any]:
     if len({type(label) for label in labels}) == 1 and isinstance(labels[0], str | bool | int | float | np.generic):
-        return np.array(labels)
+        array = np.array(labels)
+        if all(a == b for a, b in zip(array.tolist(), labels, strict=True)):  # huge integers would become floats
+            return array
     array = np.empty(len(labels), dtype=object)
     for i, label in enumerate(labels):  # one by one: numpy would unpack tuples into a table
         array[i] = label
     return array
 
 
-def _is_missing(value: Any) -> bool:
+def plain(classes: NDArray[Any]) -> list[Any]:
+    """Labels as plain Python objects where that loses nothing (dates stay numpy's)."""
+    return list(classes) if classes.dtype.kind in "mM" else classes.tolist()
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, or pandas' marks for what is missing."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float | np.floating) and bool(value != value)
@@ -95,12 +112,12 @@ def _missing_labels(rows: Sequence[int] | NDArray[np.intp]) -> DataError:
 def check_class_sizes(classes: NDArray[Any], counts: NDArray[np.int64]) -> None:
     """Refuse fewer than two classes, and classes of a single sample."""
     if len(classes) < 2:
-        what = f"only one class, {classes[0]!r}" if len(classes) else "no labels"
+        what = f"only one class, {plain(classes)[0]!r}" if len(classes) else "no labels"
         raise DataError(f"y contains {what}: a floor needs samples of at least two classes")
-    alone = [repr(label) for label in classes[counts == 1].tolist()]
+    alone = [repr(label) for label in plain(classes[counts == 1])]
     if alone:
         hint = "; is y a regression target?" if len(alone) > len(classes) / 2 else ""
         raise DataError(
-            f"class {listed(alone)} has only one sample: at least 2 per class are needed. "
-            f"Merge it with another class or drop it{hint}"
+            f"class {listed(alone)} {'has' if len(alone) == 1 else 'have'} only one sample: at least 2 per class "
+            f"are needed. Merge it with another class or drop it{hint}"
         )

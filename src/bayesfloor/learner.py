@@ -1,5 +1,6 @@
 """The benchmark learner of Noshad, Xu and Hero as a scikit-learn estimator."""
 
+import numbers
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Self
@@ -7,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 
 from .errors import BayesfloorWarning
 from .interval import ConfidenceInterval, sampling_variance, score_interval
@@ -16,8 +18,8 @@ from .radii import PaperRadii, RadiusRule
 from .ratios import density_ratios, neighbour_shares
 from .risk import apply_floor, change_priors, error_terms
 from .settings import check_numbers, class_sequence, ensemble, radius_rule, target_priors
-from .standardize import order_by_content, standardize
-from .validate import Dataset, validate
+from .standardize import class_keys, order_by_content, standardize
+from .validate import Dataset, row_keys, validate
 
 __all__ = ["BenchmarkLearner"]
 
@@ -60,8 +62,8 @@ class BenchmarkLearner(BaseEstimator):
     confidence_level : float, default 0.95
         Level of `interval_`.
     max_queries : int, optional
-        Use only so many points as ball centres (drawn per class, at random), all points as
-        neighbours; the interval widens accordingly.
+        Use only about so many points as ball centres (drawn at random per class, two at least of each), all
+        points as neighbours; the interval widens accordingly.
     random_state : int, RandomState or None, default 0
         Draws the centres if there are `max_queries`; nothing else is random.
     n_jobs : int, optional
@@ -183,9 +185,12 @@ class BenchmarkLearner(BaseEstimator):
         self._tell("choosing radii", 1, 1)
 
         centres = self._centres(data, points)
-        terms, loo_errors, n_neighbours = self._count(counter, centres, radii, weights, data, priors, class_order)
+        terms, errors, loo_errors, n_neighbours = self._count(
+            counter, centres, radii, weights, data, priors, class_order
+        )
         self._set_errors(terms, data, centres, priors)
-        self._set_interval(loo_errors, data, centres, priors)
+        self._set_interval(errors, data, centres, priors)
+        self.leave_one_out_error_ = float(_class_means(loo_errors, data, centres) @ priors)
         self.radii_, self.weights_ = radii * unit, weights
         self.occupancy_ = Occupancy.of(n_neighbours, self.radii_, weights)
         self.classes_, self.priors_ = data.classes, priors
@@ -197,9 +202,11 @@ class BenchmarkLearner(BaseEstimator):
         self.reasons_ = doubts(
             self.occupancy_,
             self.bayes_error_,
-            self.leave_one_out_error_,
+            # Where classes are balanced and features say nothing, leaving a point out tips its own ball
+            # against it: the error of always guessing the largest class is all that can be held against us.
+            min(self.leave_one_out_error_, 1 - float(priors.max())),
             max(self.standard_error_, float(np.sqrt(loo_errors.var() / len(centres)))),
-            int(data.class_counts.min()),
+            data,
         )
         self.reliable_ = not self.reasons_
         if not self.reliable_:
@@ -210,13 +217,14 @@ class BenchmarkLearner(BaseEstimator):
         """All rows, or `max_queries` of them drawn per class in proportion, two at least of each."""
         if self.max_queries is None or self.max_queries >= data.n_samples:
             return np.arange(data.n_samples)
-        rng = np.random.default_rng(_seed(self.random_state))
-        share = self.max_queries / data.n_samples
-        order, chosen = order_by_content(points, data.labels), []
-        # Rarest class first, so that the draws do not depend on how the classes are called.
-        for c in np.argsort(data.class_counts, kind="stable"):
-            n_class, members = data.class_counts[c], order[data.labels[order] == c]
-            chosen.append(rng.choice(members, max(2, round(share * n_class)), replace=False))
+        seed = _seed(self.random_state)
+        keys = class_keys(row_keys(points), data.labels, data.n_classes)
+        order, share = order_by_content(points, data.labels, data.n_classes), self.max_queries / data.n_samples
+        chosen = []
+        for c, n_class in enumerate(data.class_counts):
+            # Seeded by the class's content, so that the draws do not depend on how the classes are called.
+            rng = np.random.default_rng([seed, int(keys[c])])
+            chosen.append(rng.choice(order[data.labels[order] == c], max(2, round(share * n_class)), replace=False))
         return np.sort(np.concatenate(chosen))
 
     # --- the estimate -----------------------------------------------------------------------------------
@@ -230,26 +238,27 @@ class BenchmarkLearner(BaseEstimator):
         data: Dataset,
         priors: Floats,
         class_order: str | list[int],
-    ) -> tuple[Floats, Floats, NDArray[np.int64]]:
-        """Terms (n, C), leave-one-out error indicators (n,) and neighbour totals (n, L), block by block."""
+    ) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
+        """Terms (n, C), error indicators with and without the centre (n,), neighbour totals (n, L)."""
         terms = np.empty((len(centres), data.n_classes))
-        loo_errors = np.empty(len(centres))
+        errors, loo_errors = np.empty(len(centres)), np.empty(len(centres))
         n_neighbours = np.empty((len(centres), len(radii)), dtype=np.int64)
         start = 0
-        for rows, counts in counter.blocks(radii, centres, lambda done, all: self._tell("counting", done, all)):
+        wanted = None if len(centres) == data.n_samples else centres
+        for rows, counts in counter.blocks(radii, wanted, self.progress):
             block = slice(start, start + len(rows))
             start += len(rows)
             own = data.labels[rows]
             ratios = apply_floor(density_ratios(counts, own, weights), own, data.priors, self.ratio_floor)
             ratios = change_priors(ratios, own, data.priors, priors)
             terms[block] = error_terms(ratios, own, priors, class_order)
+            errors[block] = _lost(ratios, own)
             # Reweighted shares; an empty ball says nothing, so the priors decide.
             shares = neighbour_shares(counts, weights) * (priors / data.priors)
             shares[shares.sum(axis=1) == 0] = priors
-            best = shares == shares.max(axis=1, keepdims=True)
-            loo_errors[block] = 1 - best[np.arange(len(own)), own] / best.sum(axis=1)
+            loo_errors[block] = _lost(shares, own)
             n_neighbours[block] = counts.sum(axis=1)
-        return terms, loo_errors, n_neighbours
+        return terms, errors, loo_errors, n_neighbours
 
     def _set_errors(self, terms: Floats, data: Dataset, centres: Rows, priors: Floats) -> None:
         """Estimate and its attribution, each adding up to it; rescaled where the upper limit cuts it."""
@@ -269,18 +278,17 @@ class BenchmarkLearner(BaseEstimator):
         self.pair_error_ = pair / len(own)
         self.class_error_ = self.pair_error_.sum(axis=1)
 
-    def _set_interval(self, loo_errors: Floats, data: Dataset, centres: Rows, priors: Floats) -> None:
+    def _set_interval(self, errors: Floats, data: Dataset, centres: Rows, priors: Floats) -> None:
         """Standard error and interval; with `max_queries` both pay for the centres left out."""
         own, estimate = data.labels[centres], self.bayes_error_
-        of_class = [own == c for c in range(data.n_classes)]
-        class_errors = np.array([loo_errors[members].mean() for members in of_class])
-        self.leave_one_out_error_ = float(priors @ class_errors)
         target = None if self.priors is None else priors
+        class_errors = _class_means(errors, data, centres)
         variance, n_equivalent = sampling_variance(estimate, class_errors, data.class_counts, target)
         if len(centres) < data.n_samples:
             n_centres = np.bincount(own, minlength=data.n_classes)
             weighted = self.sample_error_[centres]  # carries q_k n / n_k already, and so does its spread
-            spread = np.array([weighted[members].var(ddof=1) for members in of_class]) * (n_centres / len(own)) ** 2
+            spread = np.array([weighted[own == c].var(ddof=1) for c in range(data.n_classes)])
+            spread *= (n_centres / len(own)) ** 2
             variance += float((spread * (1 / n_centres - 1 / data.class_counts)).sum())
             n_equivalent = min(n_equivalent, float(len(centres)))
         self.standard_error_ = float(np.sqrt(variance))
@@ -300,7 +308,7 @@ class BenchmarkLearner(BaseEstimator):
             return repr(self)
         interval, occupancy = self.interval_, self.occupancy_
         lines = [
-            f"Floor (Bayes error rate): {self.bayes_error_:.2%}, {interval.confidence_level:.0%} interval "
+            f"Floor (Bayes error rate): {self.bayes_error_:.2%}, {100 * interval.confidence_level:g}% interval "
             f"{interval.low:.2%} to {interval.high:.2%}{'' if self.reliable_ else ', NOT RELIABLE'}",
             f"  the lowest error that any classifier could reach on data like these "
             f"({len(self.sample_error_)} rows, {self.n_features_in_} columns, {len(self.classes_)} classes);",
@@ -328,8 +336,19 @@ class BenchmarkLearner(BaseEstimator):
         return tags
 
 
-def _seed(random_state: Any) -> Any:
-    """Seed of a Generator from what scikit-learn calls a random_state."""
-    if isinstance(random_state, np.random.RandomState):
-        return random_state.randint(0, 2**31)
-    return random_state
+def _lost(scores: Floats, own: Rows) -> Floats:
+    """1 where another class scores higher than the own one, 0 where none does, shares where they tie."""
+    best = scores == scores.max(axis=1, keepdims=True)
+    return 1 - best[np.arange(len(own)), own] / best.sum(axis=1)
+
+
+def _class_means(values: Floats, data: Dataset, centres: Rows) -> Floats:
+    own = data.labels[centres]
+    return np.bincount(own, weights=values, minlength=data.n_classes) / np.bincount(own, minlength=data.n_classes)
+
+
+def _seed(random_state: Any) -> int:
+    """Seed from what scikit-learn calls a random_state."""
+    if isinstance(random_state, numbers.Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(0, 2**31))

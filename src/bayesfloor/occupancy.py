@@ -5,6 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .labels import plain
+from .validate import Dataset
+
 __all__ = ["Occupancy", "doubts"]
 
 Floats = NDArray[np.float64]
@@ -14,6 +17,10 @@ Floats = NDArray[np.float64]
 _MOST_EMPTY = 0.10
 # Standard errors by which two estimates from the same balls may differ before one of them must be biased.
 _MOST_STANDARD_ERRORS = 4.0
+# Factor by which the weights may multiply the noise of a ratio.
+_MOST_NOISE = 100.0
+_MOST_COPIED = 0.05
+_FEWEST = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +76,7 @@ def doubts(
     estimate: float,
     leave_one_out_error: float,
     standard_error: float,
-    smallest_class: int,
+    data: Dataset,
 ) -> tuple[str, ...]:
     """Reasons not to believe an estimate, in words; none if it can be believed.
 
@@ -83,8 +90,7 @@ def doubts(
         pushes this one up as much as it pushes the estimate down.
     standard_error : float
         Sampling noise of the two, the larger one.
-    smallest_class : int
-        Samples in the smallest class.
+    data : Dataset
     """
     found = []
     if occupancy.empty_share > _MOST_EMPTY:
@@ -93,7 +99,7 @@ def doubts(
             "the estimate is too low. Use larger radii, fewer features, or more data"
         )
     norm = float(np.linalg.norm(occupancy.weights))
-    if norm > 100:
+    if norm > _MOST_NOISE:
         found.append(
             f"the weights multiply the noise of a ratio by up to {norm:.1g}: lower the order or use Chebyshev nodes"
         )
@@ -104,6 +110,12 @@ def doubts(
             f"{estimate:.3f}: the balls hold too few or too unlike neighbours, and the floor may lie well away. "
             "Use fewer features or more data"
         )
-    if smallest_class < 10:
-        found.append(f"the smallest class has only {smallest_class} samples")
+    smallest = int(data.class_counts.argmin())
+    if data.class_counts[smallest] < _FEWEST:
+        found.append(f"class {plain(data.classes)[smallest]!r} has only {data.class_counts[smallest]} samples")
+    if data.copied_share > _MOST_COPIED:
+        found.append(
+            f"{data.copied_share:.0%} of the rows are copies of another although the columns are continuous: copies "
+            "of one record share its label and vouch for each other, so the estimate is too low. Drop them"
+        )
     return tuple(found)

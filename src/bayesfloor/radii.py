@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import ParameterError
+from .errors import ParameterError, numbers_from
 from .neighbours import BallCounter
 from .ratios import neighbour_shares
 from .standardize import order_by_content
@@ -88,41 +88,51 @@ class AdaptiveRadii:
     def largest(self, counter: BallCounter, order: int) -> float:
         """Largest radius, by leave-one-out likelihood over a geometric grid of candidates."""
         probes = _spread_out(counter, self.max_probes)
-        candidates = self._candidates(counter)
+        candidates, closest = self._candidates(counter)
         if len(candidates) == 0:  # all points coincide: any radius holds all of them
             return 1.0
         below = max(1, round(np.log(1 / self.smallest) / np.log(_STEP)))
         window = np.arange(-below, 1)
-        grid = np.append(candidates[0] * _STEP ** window[:-1], candidates)
+        # Closer than any two different points: on discrete data the ball of equal rows is the best of all.
+        equal_rows = closest * 1e-3
+        grid = np.concatenate([[equal_rows], candidates[0] * _STEP ** window[:-1], candidates])
+        grid[0] = min(equal_rows, grid[1] / 2)
         weights = minimum_norm_weights(_STEP ** (2.0 * window), min(order, below))
+        ensembles = [(slice(0, 1), np.ones(1))]
+        ensembles += [(slice(i + 1, i + below + 2), weights) for i in range(len(candidates))]
         priors = np.bincount(counter.labels, minlength=counter.n_classes) / len(counter.labels)
-        likelihood = np.zeros(len(candidates))
-        for rows, counts in counter.blocks(grid, probes):
+        likelihood, n_alone = np.zeros(len(ensembles)), 0
+        everyone = len(probes) == len(counter.points)
+        for rows, counts in counter.blocks(grid, None if everyone else probes):
             own = counter.labels[rows]
-            for i in range(len(candidates)):
-                inside = counts[:, :, i : i + below + 1]
+            n_alone += int((counts[:, :, 0].sum(axis=1) == 0).sum())
+            for i, (radii, ensemble) in enumerate(ensembles):
+                inside = counts[:, :, radii]
                 n_neighbours = inside[:, :, -1].sum(axis=1)
-                shares = neighbour_shares(inside, weights)
+                shares = neighbour_shares(inside, ensemble)
                 # One neighbour's worth of prior keeps empty balls from a likelihood of zero.
                 p_own = shares[np.arange(len(own)), own] * n_neighbours + priors[own]
                 likelihood[i] += np.log(p_own / (shares.sum(axis=1) * n_neighbours + 1)).sum()
+        # Empty balls predict the priors, which on pure noise is best of all, and then estimate 0.
+        if n_alone > 0.1 * len(probes):
+            likelihood[0] = -np.inf
         # Rounded: where candidates tie, the order of the sums must not choose.
-        best = np.argmax(np.round(likelihood / len(probes), 10))
-        return self.shrink * float(candidates[best])
+        best = int(np.argmax(np.round(likelihood / len(probes), 10)))
+        return float(grid[0]) if best == 0 else self.shrink * float(candidates[best - 1])
 
-    def _candidates(self, counter: BallCounter) -> Floats:
-        """From about four neighbours on average to everyone, in steps of a constant factor."""
+    def _candidates(self, counter: BallCounter) -> tuple[Floats, float]:
+        """From about four neighbours on average to everyone, by a constant factor; and the closest distance."""
         sample = counter.points[_spread_out(counter, 512)]
         squared = [((sample[i + 1 :] - sample[i]) ** 2).sum(axis=1) for i in range(len(sample) - 1)]
         distances = np.sqrt(np.sort(np.concatenate(squared)))
         distances = distances[distances > 0]
         if len(distances) == 0:
-            return distances
+            return distances, 0.0
         share = min(1.0, max(4 / len(counter.points), 1e-3))
         low, high = distances[int(share * (len(distances) - 1))], distances[-1]
         n_steps = int(np.ceil(np.log(high / low) / np.log(_STEP)))
         # Off the distances themselves: rounding would decide a candidate that ties with them on a lattice.
-        return np.asarray(low * (1 + 1e-6) * _STEP ** np.arange(n_steps + 1))
+        return low * (1 + 1e-6) * _STEP ** np.arange(n_steps + 1), float(distances[0])
 
 
 @dataclass(frozen=True)
@@ -174,7 +184,7 @@ class GivenRadii:
     values: tuple[float, ...]
 
     def __init__(self, values: ArrayLike) -> None:
-        array = np.asarray(values, dtype=np.float64)
+        array = numbers_from("radii", values)
         if array.ndim != 1 or array.size == 0:
             raise ParameterError(f"radii must be a non-empty list of numbers, got {values!r}")
         if not np.isfinite(array).all() or (array <= 0).any():
@@ -205,5 +215,5 @@ def _spread_out(counter: BallCounter, n: int) -> NDArray[np.int64]:
     n_samples = len(counter.points)
     if n_samples <= n:
         return np.arange(n_samples)
-    order = order_by_content(counter.points, counter.labels)
+    order = order_by_content(counter.points, counter.labels, counter.n_classes)
     return order[np.linspace(0, n_samples - 1, n).round().astype(np.int64)]

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import ParameterError
+from .errors import ParameterError, numbers_from
+from .labels import plain
 from .radii import AdaptiveRadii, GivenRadii, PaperRadii, RadiusRule
 from .validate import Dataset
 from .weights import arithmetic_weights, chebyshev_weights, minimum_norm_weights, uniform_weights
@@ -21,8 +22,13 @@ _WEIGHTS = ("chebyshev", "arithmetic", "uniform")
 
 def check_numbers(parameters: Mapping[str, Any]) -> None:
     """Refuse parameters of `BenchmarkLearner` that are out of range whatever the data."""
-    if parameters["weights"] not in _WEIGHTS:
+    if not isinstance(parameters["weights"], str) or parameters["weights"] not in _WEIGHTS:
         raise ParameterError(f"weights must be one of {_WEIGHTS}, got {parameters['weights']!r}")
+    if parameters["weights"] == "uniform" and parameters["order"]:
+        raise ParameterError(f"uniform weights have no vanishing moments: leave out order={parameters['order']}")
+    for name in ("confidence_level", "ratio_floor"):
+        if not isinstance(parameters[name], numbers.Real):
+            raise ParameterError(f"{name} must be a number, got {parameters[name]!r}")
     if not 0 < parameters["confidence_level"] < 1:
         raise ParameterError(f"confidence_level must lie between 0 and 1, got {parameters['confidence_level']}")
     if not 0 <= parameters["ratio_floor"] <= 1:
@@ -42,6 +48,8 @@ def radius_rule(radii: str | RadiusRule | ArrayLike) -> RadiusRule:
         if radii not in ("adaptive", "paper"):
             raise ParameterError(f"radii must be 'adaptive', 'paper', a rule or an array, got {radii!r}")
         return AdaptiveRadii() if radii == "adaptive" else PaperRadii()
+    if isinstance(radii, type):
+        raise ParameterError(f"radii must be a rule such as {radii.__name__}(), with its brackets")
     return radii if isinstance(radii, RadiusRule) else GivenRadii(radii)
 
 
@@ -82,13 +90,13 @@ def target_priors(priors: str | Mapping[Hashable, float] | ArrayLike | None, dat
         if priors != "balanced":
             raise ParameterError(f"priors must be None, 'balanced' or numbers, got {priors!r}")
         return np.full(data.n_classes, 1 / data.n_classes)
-    labels = data.classes.tolist()
-    if isinstance(priors, Mapping):
-        if set(priors) != set(labels):
-            raise ParameterError(f"priors must name exactly the classes {labels}, got {list(priors)}")
-        values = np.array([priors[label] for label in labels], dtype=np.float64)
-    else:
-        values = np.asarray(priors, dtype=np.float64)
+    labels = plain(data.classes)
+    if hasattr(priors, "items"):  # a mapping, or a pandas Series with the labels as its index
+        by_label = dict(priors.items())
+        if set(by_label) != set(labels):
+            raise ParameterError(f"priors must name exactly the classes {labels}, got {list(by_label)}")
+        priors = [by_label[label] for label in labels]
+    values = numbers_from("priors", priors)
     if values.shape != (data.n_classes,):
         raise ParameterError(f"priors must hold {data.n_classes} numbers, one per class of {labels}")
     if not (values > 0).all() or abs(values.sum() - 1) > 1e-6:
@@ -108,8 +116,9 @@ def class_sequence(class_order: str | Sequence[Hashable], data: Dataset) -> str 
                 f"class_order must be 'symmetric', 'sorted', 'paper' or a sequence of all labels, got {class_order!r}"
             )
         return class_order
-    position = {label: i for i, label in enumerate(data.classes.tolist())}
-    given = list(class_order)
-    if len(given) != len(position) or set(given) != set(position):
+    position = {label: i for i, label in enumerate(plain(data.classes))}
+    given = list(class_order) if hasattr(class_order, "__iter__") else [class_order]
+    known = all(isinstance(label, Hashable) for label in given) and set(given) == set(position)
+    if len(given) != len(position) or not known:
         raise ParameterError(f"class_order must hold each of {list(position)} once, got {given}")
     return [position[label] for label in given]

@@ -1,7 +1,7 @@
 """Put the points into units in which squared distances neither overflow nor vanish.
 
-Rounded shift and scale make the outcome independent of the order of the rows: sums taken in another
-order differ in the last bits, and without the rounding those bits would decide ties at a radius.
+Medians do not depend on the order of the rows, and the scale is rounded because the last bits of a sum do: otherwise
+those bits would decide ties at a radius.
 """
 
 import numpy as np
@@ -9,13 +9,19 @@ from numpy.typing import NDArray
 
 from .validate import row_keys
 
-__all__ = ["order_by_content", "standardize"]
+__all__ = ["class_keys", "order_by_content", "standardize"]
 
 Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
 
-# Significant bits kept of a shift or a scale: far fewer than the order of a sum can change (the last few
-# of 53), and enough that a change of units moves no count one would notice.
+# Significant bits kept of a scale: far fewer than the order of a sum can change (the last few of 53), and
+# enough that a change of units moves no count one would notice.
 _BITS = 32
+# Values farther from the median than this many robust standard deviations do not widen the scale: one
+# entry of 1e20 must not flatten its column.
+_OUTLYING = 20.0
+# No ball reaches this far, and no square of it overflows.
+_FAR = 1e140
 
 
 def standardize(X: Floats, *, unit_variance: bool) -> tuple[Floats, float]:
@@ -41,24 +47,30 @@ def standardize(X: Floats, *, unit_variance: bool) -> tuple[Floats, float]:
     >>> points.ravel().round(4)
     array([-1.2247,  0.    ,  1.2247])
     """
-    if X.shape[1] == 0:
-        return X, 1.0
-    # A power of two per column brings the largest entry to [4, 8): no sum or square can overflow.
-    exponents = np.frexp(np.abs(X).max(axis=0))[1] - 3
-    points = np.ldexp(X, -exponents)
-    # The shift is as fine as the spread needs, so that 1e8 + noise keeps its noise.
-    spread = points.max(axis=0) - points.min(axis=0)
-    grid = np.ldexp(1.0, np.frexp(spread)[1] - _BITS)
-    points -= np.round(points.mean(axis=0) / grid) * grid
-    # The shift may leave a tiny spread: bring that to [4, 8) as well before squaring.
-    exponents_left = np.frexp(np.abs(points).max(axis=0))[1] - 3
-    points = np.ldexp(points, -exponents_left)
+    n, d = X.shape
+    if d == 0:
+        return X.copy(), 1.0
+    points, deviation = np.empty_like(X), np.empty(d)
+    quarters = np.unique([(n - 1) // 4, (n - 1) // 2, (3 * (n - 1) + 3) // 4])
+    for q in range(d):
+        # A quarter of each value: the difference of two numbers near 1.8e308 must not overflow.
+        column = np.ldexp(X[:, q], -2)
+        ranked = np.partition(column, quarters)
+        points[:, q] = column - ranked[quarters[len(quarters) // 2]]
+        robust = (ranked[quarters[-1]] - ranked[quarters[0]]) / 1.349
+        scale = robust if robust > 0 else np.abs(points[:, q]).max() / _OUTLYING
+        inner = np.clip(points[:, q] / scale, -_OUTLYING, _OUTLYING)
+        deviation[q] = scale * inner.std()
     if unit_variance:
-        deviation = np.sqrt(np.mean(points**2, axis=0) - np.mean(points, axis=0) ** 2)
-        return points / _rounded(deviation), 1.0
-    total = exponents + exponents_left
-    points = np.ldexp(points, total - total.max())
-    return points, float(np.ldexp(1.0, total.max()))
+        with np.errstate(over="ignore"):
+            points /= _rounded(deviation)
+        unit = 1.0
+    else:
+        exponent = min(int(np.frexp(deviation.max())[1]), 1020)
+        with np.errstate(over="ignore"):
+            points = np.ldexp(points, -exponent)
+        unit = float(np.ldexp(1.0, exponent + 2))
+    return np.clip(points, -_FAR, _FAR), unit
 
 
 def _rounded(values: Floats) -> Floats:
@@ -66,20 +78,27 @@ def _rounded(values: Floats) -> Floats:
     return np.asarray(np.ldexp(np.round(np.ldexp(mantissa, _BITS)), exponent - _BITS))
 
 
-def order_by_content(points: Floats, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Rows sorted by distance from the mean, ties by a hash of their values, copies by their class.
+def class_keys(keys: NDArray[np.uint64], labels: Rows, n_classes: int) -> NDArray[np.uint64]:
+    """One number per class that depends on its rows and not on its name: the sum of their keys."""
+    sums = np.zeros(n_classes, dtype=np.uint64)
+    np.add.at(sums, labels, keys)
+    return sums
 
-    Random or systematic choices among rows start from this order, so that they depend neither on the order
-    in which the rows came nor, but for rounding, on rotations of the data.
+
+def order_by_content(points: Floats, labels: Rows, n_classes: int) -> Rows:
+    """Rows sorted by distance from the middle, ties by a hash of their values, copies by their class.
+
+    Random or systematic choices among rows start from this order, so that they depend neither on the order in
+    which rows and classes came nor, but for rounding, on rotations of the data.
 
     Examples
     --------
-    >>> order_by_content(np.array([[5.0], [0.0], [-4.0]]), np.array([0, 0, 1]))
+    >>> order_by_content(np.array([[5.0], [0.0], [-4.0]]), np.array([0, 0, 1]), 2)
     array([1, 2, 0])
     """
-    squared = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
+    near = np.clip(points, -1e6, 1e6)  # beyond, the order no longer matters
+    squared = ((near - near.mean(axis=0)) ** 2).sum(axis=1)
     # Rounded, because the last bits of a mean depend on the order of its terms.
     rank = np.round(squared / max(squared.mean(), np.finfo(np.float64).tiny), 9)
-    # Among copies of one point the rarer class first: class sizes do not depend on the classes' names.
-    class_size = np.bincount(labels)[labels]
-    return np.lexsort((labels, class_size, row_keys(points), rank))
+    keys = row_keys(points)
+    return np.lexsort((class_keys(keys, labels, n_classes)[labels], keys, rank))

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import DataError, DataTypeError, listed
-from .labels import check_class_sizes, encode_labels
+from .labels import check_class_sizes, encode_labels, is_missing
 
-__all__ = ["Dataset", "row_keys", "validate"]
+__all__ = ["Dataset", "feature_matrix", "row_keys", "validate"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -42,6 +42,9 @@ class Dataset:
         Pairs (copy, first occurrence) among the columns kept.
     n_duplicate_rows : int
         Rows that repeat an earlier row in every column.
+    copied_share : float
+        Their share if the columns are continuous, so that they must be copies of one record; 0 if the
+        features are discrete and rows may well coincide.
     """
 
     X: Floats
@@ -53,6 +56,7 @@ class Dataset:
     constant_columns: tuple[str, ...]
     duplicate_columns: tuple[tuple[str, str], ...]
     n_duplicate_rows: int
+    copied_share: float
 
     @property
     def n_samples(self) -> int:
@@ -80,10 +84,7 @@ class Dataset:
             notes.append(f"columns that repeat another: {listed(pairs)}")
         if self.n_duplicate_rows:
             share = self.n_duplicate_rows / self.n_samples
-            notes.append(
-                f"{self.n_duplicate_rows} of {self.n_samples} rows ({share:.1%}) repeat an earlier row; "
-                "copies of one record act as each other's neighbours and pull the estimate down"
-            )
+            notes.append(f"{self.n_duplicate_rows} of {self.n_samples} rows ({share:.1%}) repeat an earlier row")
         return tuple(notes)
 
 
@@ -114,7 +115,7 @@ def validate(X: Any, y: Any) -> Dataset:
     >>> data.classes.tolist(), data.labels.tolist(), data.constant_columns
     (['no', 'yes'], [0, 1, 0, 1], ('column 1',))
     """
-    matrix, names = _features(X)
+    matrix, names = feature_matrix(X)
     classes, labels = encode_labels(y)
     if len(matrix) != len(labels):
         raise DataError(f"X has {len(matrix)} rows but y has {len(labels)} labels: they must have equal length")
@@ -126,9 +127,10 @@ def validate(X: Any, y: Any) -> Dataset:
     if constant:
         matrix = np.ascontiguousarray(matrix[:, varies])
     kept = [name for name, keep in zip(names, varies, strict=True) if keep]
-    first_row = _first_occurrence(matrix)
-    first_column = _first_occurrence(matrix.T)
+    first_row = _first_occurrence(row_keys(matrix))
+    first_column = _first_occurrence(_column_keys(matrix))
     copies = np.flatnonzero(first_column != np.arange(len(kept)))
+    n_duplicates = int((first_row != np.arange(len(matrix))).sum())
     matrix = matrix.view()
     matrix.flags.writeable = False
     labels.flags.writeable = False
@@ -141,17 +143,23 @@ def validate(X: Any, y: Any) -> Dataset:
         n_columns=len(names),
         constant_columns=constant,
         duplicate_columns=tuple((kept[i], kept[first_column[i]]) for i in copies),
-        n_duplicate_rows=int((first_row != np.arange(len(matrix))).sum()),
+        n_duplicate_rows=n_duplicates,
+        copied_share=n_duplicates / len(matrix)
+        if n_duplicates and _is_continuous(matrix, len(matrix) - n_duplicates)
+        else 0.0,
     )
 
 
-def _features(X: Any) -> tuple[Floats, list[str]]:
+def feature_matrix(X: Any) -> tuple[Floats, list[str]]:
     """Finite C-contiguous float64 matrix and column names."""
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise DataTypeError(
             f"X is a sparse matrix of shape {X.shape}: distances between its rows need all columns. "
             "Reduce it first (for example sklearn.decomposition.TruncatedSVD), or pass X.toarray() if it fits"
         )
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        masked = np.argwhere(np.ma.getmaskarray(X))
+        raise DataError(f"X has {len(masked)} masked values, the first in row {masked[0][0]}: fill or drop them")
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         names = [str(name) for name in X.columns]
         _check_shape(tuple(X.shape))
@@ -200,8 +208,9 @@ def _from_frame(X: Any, names: list[str]) -> Floats:
         dtype = str(column.dtype)
         values = column.to_numpy()
         if values.dtype.kind == "O" and dtype.lower().startswith(("int", "uint", "float", "bool")):
-            values = column.to_numpy(dtype=np.float64, na_value=np.nan)  # pandas' nullable numbers
-        if values.dtype.kind not in "biuf":
+            # Nullable numbers: what is missing comes as None or as pandas' NA.
+            values = np.array([np.nan if is_missing(value) else float(value) for value in values])
+        if values.dtype.kind not in "biuf" or dtype == "category":
             raise DataTypeError(
                 f"column {name!r} has type {dtype}, which is not numeric: encode it (one-hot, ordinal), "
                 "convert it to numbers, or drop it"
@@ -244,24 +253,42 @@ def _from_objects(array: NDArray[Any], names: list[str]) -> Floats:
 
 
 def row_keys(matrix: Floats) -> NDArray[np.uint64]:
-    """64-bit multilinear hash of each row's bits: equal rows get equal keys.
+    """64-bit hash of each row's bits: equal rows get equal keys, and others almost surely different ones.
 
-    Two different rows collide with a probability of about 2^-64, so that comparing keys compares rows and
-    no sort ever has to move whole rows.
+    Comparing keys compares rows, and no sort ever has to move whole rows.
     """
     keys = np.zeros(len(matrix), dtype=np.uint64)
-    rng = np.random.default_rng(0x5EED)
-    for j in range(matrix.shape[1]):
-        bits = (matrix[:, j] + 0.0).view(np.uint64)  # + 0.0 turns -0.0 into 0.0
-        odd = np.uint64(2 * int(rng.integers(2**62, 2**63)) + 1)
-        keys += (bits ^ (bits >> np.uint64(32))) * odd
+    for j, odd in enumerate(_odd_numbers(matrix.shape[1])):
+        keys += _mixed(matrix[:, j]) * odd
     return keys
 
 
-def _first_occurrence(matrix: Floats) -> NDArray[np.intp]:
-    """Index of the first row equal to each row."""
-    _, first, inverse = np.unique(row_keys(matrix), return_index=True, return_inverse=True)
+def _column_keys(matrix: Floats) -> NDArray[np.uint64]:
+    odd = _odd_numbers(len(matrix))
+    return np.array([(_mixed(matrix[:, j]) * odd).sum(dtype=np.uint64) for j in range(matrix.shape[1])], np.uint64)
+
+
+def _odd_numbers(n: int) -> NDArray[np.uint64]:
+    return np.random.default_rng(0x5EED).integers(0, 2**63, size=n, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+
+
+def _mixed(column: Floats) -> NDArray[np.uint64]:
+    """Bits of each number, stirred (the finaliser of splitmix64): neighbouring numbers share most bits."""
+    bits = (column + 0.0).view(np.uint64)  # + 0.0 turns -0.0 into 0.0
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
+def _first_occurrence(keys: NDArray[np.uint64]) -> NDArray[np.intp]:
+    """Index of the first entry equal to each entry."""
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     return first[inverse]
+
+
+def _is_continuous(matrix: Floats, n_distinct_rows: int) -> bool:
+    """Whether some column has so many values that equal rows can only be copies of one record."""
+    return any(len(np.unique(matrix[:, j])) > n_distinct_rows / 2 for j in range(matrix.shape[1]))
 
 
 def _quoted(name: str) -> str:

@@ -15,6 +15,7 @@ combination". Neither holds: for n_nodes = order + 1 they are (-1)^(l-1) binom(n
 2e29 at 101 nodes, and both kinds have negative weights.
 """
 
+import numbers
 import warnings
 from fractions import Fraction
 
@@ -59,7 +60,7 @@ def chebyshev_weights(n_nodes: int, order: int, low: float = 0.0, high: float = 
     >>> bool(abs(weights @ (5 - 3 * nodes + 2 * nodes**2) - 5) < 1e-12)
     True
     """
-    _check(n_nodes, order, low, high)
+    n_nodes, order, low, high = _check(n_nodes, order, low, high)
     # Ascending nodes: the angle runs from pi down to 0.
     angle = (np.arange(n_nodes)[::-1] + 0.5) * np.pi / n_nodes
     nodes = (high + low) / 2 + (high - low) / 2 * np.cos(angle)
@@ -100,7 +101,7 @@ def arithmetic_weights(n_nodes: int, order: int, low: float = 0.0, high: float =
     >>> nodes.tolist(), weights.tolist()
     ([0.25, 0.5, 0.75, 1.0], [4.0, -6.0, 4.0, -1.0])
     """
-    _check(n_nodes, order, low, high)
+    n_nodes, order, low, high = _check(n_nodes, order, low, high)
     nodes = low + (high - low) * np.arange(1, n_nodes + 1) / n_nodes
     # In units of the spacing the nodes are 1..L and zero sits at -low L / (high - low).
     zero = -Fraction(low) * n_nodes / (Fraction(high) - Fraction(low))
@@ -130,7 +131,7 @@ def uniform_weights(n_nodes: int, low: float = 0.0, high: float = 1.0) -> tuple[
     >>> weights.tolist()
     [0.25, 0.25, 0.25, 0.25]
     """
-    _check(n_nodes, 0, low, high)
+    n_nodes, _, low, high = _check(n_nodes, 0, low, high)
     return low + (high - low) * np.arange(1, n_nodes + 1) / n_nodes, np.full(n_nodes, 1 / n_nodes)
 
 
@@ -161,13 +162,17 @@ def minimum_norm_weights(nodes: ArrayLike, order: int) -> Floats:
     return np.asarray(weights)
 
 
-def _check(n_nodes: int, order: int, low: float, high: float) -> None:
+def _check(n_nodes: int, order: int, low: float, high: float) -> tuple[int, int, float, float]:
+    """Return the arguments as plain numbers: exact arithmetic knows no numpy integers."""
+    if not isinstance(n_nodes, numbers.Integral) or not isinstance(order, numbers.Integral):
+        raise ParameterError(f"n_nodes and order must be whole numbers, got {n_nodes!r} and {order!r}")
     if n_nodes < 1:
         raise ParameterError(f"n_nodes must be at least 1, got {n_nodes}")
     if not 0 <= order <= n_nodes - 1:
         raise ParameterError(f"order must be between 0 and n_nodes - 1 = {n_nodes - 1}, got {order}")
     if not (0 <= low < high < np.inf):
         raise ParameterError(f"low and high must satisfy 0 <= low < high, got low={low}, high={high}")
+    return int(n_nodes), int(order), float(low), float(high)
 
 
 def _to_float(value: Fraction) -> float:

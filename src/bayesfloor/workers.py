@@ -1,0 +1,102 @@
+"""Threads and memory: how many tasks run at once, how much they may hold."""
+
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from typing import TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+from .errors import ParameterError
+
+__all__ = ["Progress", "available_memory", "check_memory", "n_threads", "run_tasks"]
+
+Progress = Callable[[str, int, int], None]
+Task = TypeVar("Task")
+
+_GIB = 2**30
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Threads to use: all cores for None, but one inside a worker of someone else's pool."""
+    if n_jobs is None:
+        in_worker = (
+            multiprocessing.parent_process() is not None
+            or multiprocessing.current_process().name.startswith("Loky")
+            or threading.current_thread() is not threading.main_thread()
+        )
+        return 1 if in_worker else _cores()
+    return n_jobs if n_jobs > 0 else max(1, _cores() + 1 + n_jobs)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):  # not on macOS or Windows
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def available_memory() -> int:
+    """Bytes that can be had without swapping, as far as the system tells; otherwise 4 GiB."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 4 * _GIB
+
+
+def check_memory(what: str, needed: int, memory_limit: int | None) -> int:
+    """Refuse what cannot fit, naming both sizes; return the bytes left over."""
+    limit = available_memory() // 4 if memory_limit is None else int(memory_limit)
+    if needed > limit:
+        source = "a quarter of the free memory" if memory_limit is None else "memory_limit"
+        raise ParameterError(
+            f"{what} needs {needed:,} bytes ({needed / _GIB:.1f} GiB), more than {source}, {limit:,} bytes. "
+            "Use fewer queries, classes or radii, or raise memory_limit"
+        )
+    return limit - needed
+
+
+def run_tasks(
+    work: Callable[[Task], None],
+    tasks: Iterable[Task],
+    threads: int,
+    progress: Progress | None = None,
+    stage: str = "counting",
+) -> None:
+    """Run `work` on every task in threads, with one BLAS thread each.
+
+    Progress is told at most ten times a second. On Ctrl-C, or the first error, no further task starts.
+    """
+    tasks = list(tasks)
+    told = 0.0
+
+    def tell(done: int) -> None:
+        nonlocal told
+        if progress is not None and (done == len(tasks) or time.monotonic() - told > 0.1):
+            told = time.monotonic()
+            progress(stage, done, len(tasks))
+
+    with ThreadpoolController().limit(limits=1, user_api="blas"):
+        if threads <= 1 or len(tasks) == 1:
+            for done, task in enumerate(tasks, start=1):
+                work(task)
+                tell(done)
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            pending = {pool.submit(work, task) for task in tasks}
+            try:
+                while pending:
+                    finished, pending = wait(pending, return_when=FIRST_COMPLETED)
+                    for future in finished:
+                        future.result()
+                    tell(len(tasks) - len(pending))
+            except BaseException:
+                for future in pending:
+                    future.cancel()
+                raise
