@@ -57,6 +57,9 @@ def test_features_of_every_kind(features):
         ([np.int64(1), np.int64(0), np.int64(1), np.int64(0)], [0, 1]),
         ([(1, 2), (0, 5), (1, 2), (0, 5)], [(0, 5), (1, 2)]),
         (["x", 1, "x", 1], [1, "x"]),
+        ([2**63 + 1, 2**63, 2**63 + 1, 2**63], [2**63, 2**63 + 1]),
+        ([b"b", b"a", b"b", b"a"], [b"a", b"b"]),
+        ([frozenset("b"), frozenset("a"), frozenset("b"), frozenset("a")], [frozenset("a"), frozenset("b")]),
     ],
 )
 def test_labels_of_every_kind(labels, classes):
@@ -90,6 +93,11 @@ def test_constant_and_duplicate_columns_and_duplicate_rows_are_reported():
 
 def test_minus_zero_equals_zero():
     assert validate([[0.0], [-0.0], [1.0], [2.0]], Y).n_duplicate_rows == 1
+
+
+def test_many_different_sign_patterns_are_no_duplicates():
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(100_000, 40))
+    assert validate(signs, np.arange(100_000) % 2).n_duplicate_rows == 0
 
 
 def test_permuted_and_opposite_rows_are_no_duplicates():
@@ -139,6 +147,9 @@ def test_permuted_and_opposite_rows_are_no_duplicates():
         ),
         (sparse.csr_matrix(X), Y, DataTypeError, "sparse"),
         (sparse.csr_array(X), Y, DataTypeError, "sparse"),
+        (np.ma.array(X, mask=X == 5.0), Y, DataError, "1 masked values, the first in row 2"),
+        (X, np.ma.array(Y, mask=[0, 1, 0, 0]), DataError, "1 missing labels .*row 1"),
+        (pd.DataFrame({"kind": pd.Categorical([1, 2, 1, 2])}), Y, DataTypeError, "column 'kind' has type category"),
         (X, "abcd", DataTypeError, "sequence of labels"),
         (X, 3, DataTypeError, "sequence of labels"),
         (X, [[0], [1], [0], [1]], DataTypeError, "row 0 holds a list"),

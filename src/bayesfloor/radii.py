@@ -82,43 +82,37 @@ class AdaptiveRadii:
         return 12, 1
 
     def radii(self, nodes: Floats, counter: BallCounter, order: int, unit: float) -> Floats:
-        """Nodes are squared shares of the largest radius."""
-        return self.largest(counter, order) * np.sqrt(nodes)
+        """Nodes are squared shares of the largest radius; on discrete data all radii hold the same points."""
+        largest, is_discrete = self.largest(counter, order)
+        # Where distances come in steps a ratio is no smooth function of the radius: nothing to extrapolate.
+        return largest * (1 - 1e-9 * (1 - nodes)) if is_discrete else largest * np.sqrt(nodes)
 
-    def largest(self, counter: BallCounter, order: int) -> float:
-        """Largest radius, by leave-one-out likelihood over a geometric grid of candidates."""
+    def largest(self, counter: BallCounter, order: int) -> tuple[float, bool]:
+        """Largest radius, by leave-one-out likelihood over a grid of candidates; whether rows mostly have equals."""
         probes = _spread_out(counter, self.max_probes)
         candidates, closest = self._candidates(counter)
         if len(candidates) == 0:  # all points coincide: any radius holds all of them
-            return 1.0
+            return 1.0, True
         below = max(1, round(np.log(1 / self.smallest) / np.log(_STEP)))
         window = np.arange(-below, 1)
-        # Closer than any two different points: on discrete data the ball of equal rows is the best of all.
-        equal_rows = closest * 1e-3
-        grid = np.concatenate([[equal_rows], candidates[0] * _STEP ** window[:-1], candidates])
-        grid[0] = min(equal_rows, grid[1] / 2)
         weights = minimum_norm_weights(_STEP ** (2.0 * window), min(order, below))
-        ensembles = [(slice(0, 1), np.ones(1))]
-        ensembles += [(slice(i + 1, i + below + 2), weights) for i in range(len(candidates))]
-        priors = np.bincount(counter.labels, minlength=counter.n_classes) / len(counter.labels)
-        likelihood, n_alone = np.zeros(len(ensembles)), 0
-        everyone = len(probes) == len(counter.points)
+        # The first radius holds equal rows only: it is smaller than any distance between different ones.
+        smaller = candidates[0] * _STEP ** window[:-1]
+        grid = np.concatenate([[min(closest * 1e-3, smaller[0] / 2)], smaller, candidates])
+        windows = [slice(i, i + below + 1) for i in range(1, len(candidates) + 1)]
+        single = np.zeros(len(grid))
+        ensemble = np.zeros(len(candidates))
+        n_alone, everyone = 0, len(probes) == len(counter.points)
         for rows, counts in counter.blocks(grid, None if everyone else probes):
             own = counter.labels[rows]
             n_alone += int((counts[:, :, 0].sum(axis=1) == 0).sum())
-            for i, (radii, ensemble) in enumerate(ensembles):
-                inside = counts[:, :, radii]
-                n_neighbours = inside[:, :, -1].sum(axis=1)
-                shares = neighbour_shares(inside, ensemble)
-                # One neighbour's worth of prior keeps empty balls from a likelihood of zero.
-                p_own = shares[np.arange(len(own)), own] * n_neighbours + priors[own]
-                likelihood[i] += np.log(p_own / (shares.sum(axis=1) * n_neighbours + 1)).sum()
-        # Empty balls predict the priors, which on pure noise is best of all, and then estimate 0.
-        if n_alone > 0.1 * len(probes):
-            likelihood[0] = -np.inf
+            single += [_log_likelihood(counts[:, :, [i]], own, np.ones(1), counter) for i in range(len(grid))]
+            ensemble += [_log_likelihood(counts[:, :, part], own, weights, counter) for part in windows]
         # Rounded: where candidates tie, the order of the sums must not choose.
-        best = int(np.argmax(np.round(likelihood / len(probes), 10)))
-        return float(grid[0]) if best == 0 else self.shrink * float(candidates[best - 1])
+        single, ensemble = np.round(single / len(probes), 10), np.round(ensemble / len(probes), 10)
+        if n_alone < 0.1 * len(probes):
+            return float(grid[np.argmax(single)]), True
+        return self.shrink * float(candidates[np.argmax(ensemble)]), False
 
     def _candidates(self, counter: BallCounter) -> tuple[Floats, float]:
         """From about four neighbours on average to everyone, by a constant factor; and the closest distance."""
@@ -208,6 +202,16 @@ class GivenRadii:
     def radii(self, nodes: Floats, counter: BallCounter, order: int, unit: float) -> Floats:
         """The radii as given."""
         return np.array(self.values) / unit
+
+
+def _log_likelihood(counts: NDArray[np.int32], own: NDArray[np.int64], weights: Floats, counter: BallCounter) -> float:
+    """Log likelihood of the labels under the class shares in the balls around them, themselves left out."""
+    prior = (np.bincount(counter.labels, minlength=counter.n_classes) / len(counter.labels))[own]
+    n_neighbours = counts[:, :, -1].sum(axis=1)
+    shares = neighbour_shares(counts, weights)
+    # One neighbour's worth of prior keeps empty balls from a likelihood of zero.
+    p_own = shares[np.arange(len(own)), own] * n_neighbours + prior
+    return float(np.log(p_own / (shares.sum(axis=1) * n_neighbours + 1)).sum())
 
 
 def _spread_out(counter: BallCounter, n: int) -> NDArray[np.int64]:

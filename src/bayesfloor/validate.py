@@ -288,7 +288,8 @@ def _first_occurrence(keys: NDArray[np.uint64]) -> NDArray[np.intp]:
 
 def _is_continuous(matrix: Floats, n_distinct_rows: int) -> bool:
     """Whether some column has so many values that equal rows can only be copies of one record."""
-    return any(len(np.unique(matrix[:, j])) > n_distinct_rows / 2 for j in range(matrix.shape[1]))
+    many = max(n_distinct_rows / 2, 4 * np.sqrt(len(matrix)))
+    return any(len(np.unique(matrix[:, j])) > many for j in range(matrix.shape[1]))
 
 
 def _quoted(name: str) -> str:
