@@ -16,7 +16,7 @@ from .labels import encode_labels
 from .validate import feature_matrix
 from .workers import Progress, check_memory, n_threads
 
-__all__ = ["BallCounter", "ball_counts"]
+__all__ = ["BallCounter", "ball_counts", "group_codes", "labelled_points", "query_points"]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -82,10 +82,10 @@ def ball_counts(
     >>> ball_counts([[0.0], [1.0], [2.0]], ["a", "b", "b"], [1.0, 2.0])[0].tolist()
     [[0, 0], [1, 2]]
     """
-    points, codes, n_classes = _labelled_points(X, labels)
-    counter = BallCounter(points, codes, n_classes, n_jobs, memory_limit, algorithm)
-    groups = _group_codes(exclude_groups, len(points))
-    wanted = _queries(queries, points)
+    points, codes, classes = labelled_points(X, labels)
+    counter = BallCounter(points, codes, len(classes), n_jobs, memory_limit, algorithm)
+    groups = group_codes(exclude_groups, len(points))
+    wanted = query_points(queries, points)
     limits = _checked_radii(radii)
     if isinstance(wanted, tuple):
         if groups is not None:
@@ -308,15 +308,17 @@ def _safe_exponent(radii: Floats) -> int:
 # --- what direct callers pass ---------------------------------------------------------------------------------
 
 
-def _labelled_points(X: Any, labels: Any) -> tuple[Floats, Rows, int]:
+def labelled_points(X: Any, labels: Any) -> tuple[Floats, Rows, NDArray[Any]]:
+    """Points, label codes and classes of what a caller passed."""
     points, _ = feature_matrix(X)
     classes, codes = encode_labels(labels)
     if len(points) != len(codes):
         raise DataError(f"X has {len(points)} rows but there are {len(codes)} labels: they must have equal length")
-    return points, codes, len(classes)
+    return points, codes, classes
 
 
-def _group_codes(groups: Any, n: int) -> Rows | None:
+def group_codes(groups: Any, n: int) -> Rows | None:
+    """Groups of any hashable kind as codes."""
     if groups is None:
         return None
     codes = encode_labels(groups)[1]
@@ -325,7 +327,7 @@ def _group_codes(groups: Any, n: int) -> Rows | None:
     return codes
 
 
-def _queries(queries: Any, points: Floats) -> Rows | tuple[Floats] | None:
+def query_points(queries: Any, points: Floats) -> Rows | tuple[Floats] | None:
     """All rows (None), row numbers, or a one-tuple with a matrix of new points."""
     if queries is None:
         return None

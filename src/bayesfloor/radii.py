@@ -123,7 +123,9 @@ class AdaptiveRadii:
         if len(distances) == 0:
             return distances, 0.0
         share = min(1.0, max(4 / len(counter.points), 1e-3))
-        low, high = distances[int(share * (len(distances) - 1))], distances[-1]
+        # A far-off point must not stretch the grid: twice what holds 99 % of all pairs is enough.
+        reach = 2 * distances[int(0.99 * (len(distances) - 1))]
+        low, high = distances[int(share * (len(distances) - 1))], min(distances[-1], reach)
         n_steps = int(np.ceil(np.log(high / low) / np.log(_STEP)))
         # Off the distances themselves: rounding would decide a candidate that ties with them on a lattice.
         return low * (1 + 1e-6) * _STEP ** np.arange(n_steps + 1), float(distances[0])

@@ -6,12 +6,14 @@ d u sum |x_q y_q| <= d u |x| |y| (u = 2^-24); long rows are multiplied in parts 
 inside that band is computed directly, so the counts are those of the float64 definition in `kernels`.
 """
 
+import math
 import threading
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .kernels import count_in_tile, count_in_tile_both_ways
+from .kernels import collect_near, count_in_tile, count_in_tile_both_ways, rank_candidates
 from .workers import Progress, run_tasks
 
 __all__ = ["Tiles"]
@@ -21,9 +23,11 @@ Singles = NDArray[np.float32]
 Rows = NDArray[np.int64]
 Counts = NDArray[np.int32]
 
-TILE_ROWS, TILE_COLUMNS = 256, 1024
+TILE_ROWS, TILE_COLUMNS = 512, 512  # one megabyte of float32: what a core's second-level cache holds
 _PART = 112  # features per product when there are many
 _UNIT = 2.0**-24
+_SAMPLE = 4096  # columns that tell how far the k nearest are
+_NEAREST_ROWS = 128  # queries whose candidates are collected together
 
 
 class Tiles:
@@ -41,23 +45,20 @@ class Tiles:
     def __init__(self, X: Floats, labels: Rows, n_classes: int) -> None:
         self.X, self.n_classes = X, n_classes
         self._mean = X.mean(axis=0)
-        self._exponent = 0
-        spread = max(
-            float(np.abs(self._centred(X[start : start + 4096])).max(initial=0.0)) for start in range(0, len(X), 4096)
-        )
-        self._exponent = int(np.frexp(spread)[1])
-        norms = np.empty(len(X))
-        for start in range(0, len(X), 4096):
-            norms[start : start + 4096] = self._norms(self._centred(X[start : start + 4096]))
+        self._scale = 1.0
+        blocks = _slices(0, len(X), 4096)
+        spread = max((float(np.abs(self._centred(X[block])).max(initial=0.0)) for block in blocks), default=0.0)
+        # A power of two that keeps float32 products in range; most data need none.
+        self._scale = 1.0 if 1e-12 < spread < 1e12 or spread == 0 else float(np.ldexp(1.0, -np.frexp(spread)[1]))
+        norms, Z = np.empty(len(X)), np.empty(X.shape, dtype=np.float32)
+        for block in blocks:
+            centred = self._centred(X[block])
+            norms[block], Z[block] = self._norms(centred), centred
         self.rows = np.lexsort((norms, labels))
         self.position = np.empty_like(self.rows)
         self.position[self.rows] = np.arange(len(X))
-        self.norms, self.labels = norms[self.rows], labels[self.rows]
+        self.norms, self.labels, self.Z = norms[self.rows], labels[self.rows], Z[self.rows]
         self.half = (self.norms**2 / 2).astype(np.float32)
-        self.Z = np.empty(X.shape, dtype=np.float32)
-        for start in range(0, len(X), 4096):
-            part = self.rows[start : start + 4096]
-            self.Z[start : start + 4096] = self._centred(X[part])
         self.class_starts = np.searchsorted(self.labels, np.arange(n_classes + 1)).astype(np.int64)
         d = X.shape[1]
         self._parts = [slice(q, min(q + _PART, d)) for q in range(0, d, _PART)] or [slice(0, 0)]
@@ -65,7 +66,8 @@ class Tiles:
         self._terms = min(d, _PART) + len(self._parts) + 6
 
     def _centred(self, X: Floats) -> Floats:
-        return np.ldexp(X - self._mean, -self._exponent)
+        centred = X - self._mean
+        return centred if self._scale == 1.0 else centred * self._scale
 
     @staticmethod
     def _norms(centred: Floats) -> Floats:
@@ -83,7 +85,7 @@ class Tiles:
     def limits(self, norms: Floats, squared_radii: Floats) -> Floats:
         """(|x|^2 - r^2) / 2 in the units of the tiles; no product is beyond 1e35, so neither need limits be."""
         with np.errstate(over="ignore"):
-            squares = np.ldexp(squared_radii, -2 * self._exponent)
+            squares = squared_radii * self._scale**2
         return np.clip((norms[:, None] ** 2 - squares) / 2, -1e35, 1e35)
 
     def slack(self, norms: Floats, columns: slice) -> Floats:
@@ -93,25 +95,24 @@ class Tiles:
 
     def product(self, rows: Singles, columns: slice, out: Singles, buffer: Singles | None) -> Singles:
         """Products of `rows` with the columns, in parts of bounded length."""
-        S = out[: len(rows), : columns.stop - columns.start]
+        S = _shaped(out, len(rows), columns.stop - columns.start)
         other = self.Z[columns]
         np.matmul(rows[:, self._parts[0]], other[:, self._parts[0]].T, out=S)
         for part in self._parts[1:]:
             assert buffer is not None
-            term = buffer[: len(rows), : S.shape[1]]
+            term = _shaped(buffer, *S.shape)
             np.matmul(rows[:, part], other[:, part].T, out=term)
             S += term
         return S
 
     def buffers(self) -> tuple[Singles, Singles | None]:
         """Room for a tile, and for a part of it if there are parts."""
-        tile = np.empty((TILE_ROWS, TILE_COLUMNS), dtype=np.float32)
+        tile = np.empty(TILE_ROWS * TILE_COLUMNS, dtype=np.float32)
         return tile, np.empty_like(tile) if self.parts_buffer else None
 
-    def column_tiles(self, start: int = 0) -> list[slice]:
-        """Slices of columns from `start` on."""
-        n = len(self.Z)
-        return [slice(j, min(j + TILE_COLUMNS, n)) for j in range(start, n, TILE_COLUMNS)]
+    def column_tiles(self) -> list[slice]:
+        """All columns, a tile's width at a time."""
+        return _slices(0, len(self.Z), TILE_COLUMNS)
 
     def _classes(self, columns: slice) -> tuple[slice, Rows]:
         """Classes among the columns, and where each begins."""
@@ -126,37 +127,36 @@ class Tiles:
         limits = self.limits(self.norms, squared_radii)
         lock, local = threading.Lock(), threading.local()
 
-        def panel(rows: slice) -> None:
+        def strip(columns: slice) -> None:
+            """All pairs of these columns with the rows above them, and among themselves."""
             if not hasattr(local, "buffers"):
                 local.buffers = self.buffers()
             tile, buffer = local.buffers
-            size = rows.stop - rows.start
-            own_counts = np.zeros((size, self.n_classes, n_radii), dtype=np.int32)
-            row_class = self.labels[rows] - self.labels[rows.start]
-            classes = slice(int(self.labels[rows.start]), int(self.labels[rows.stop - 1]) + 1)
-            back = np.empty((classes.stop - classes.start, n_radii, TILE_COLUMNS), dtype=np.int32)
-            self._count_block(
-                self.Z[rows], self.norms[rows], np.arange(size), limits[rows], squared_radii, self.X, self.rows[rows],
-                rows, own_counts, tile, buffer,
-            )  # fmt: skip
-            for columns in self.column_tiles(rows.stop):
+            width = columns.stop - columns.start
+            among, starts = self._classes(columns)
+            back = np.zeros((self.n_classes, n_radii, width), dtype=np.int32)
+            own_counts = np.zeros((width, self.n_classes, n_radii), dtype=np.int32)
+            for rows in _slices(0, columns.start, TILE_ROWS):
                 S = self.product(self.Z[rows], columns, tile, buffer)
-                among, starts = self._classes(columns)
-                part = np.zeros((size, among.stop - among.start, n_radii), dtype=np.int32)
-                returned = back[:, :, : S.shape[1]]
-                returned[:] = 0
+                part = np.zeros((len(S), among.stop - among.start, n_radii), dtype=np.int32)
                 count_in_tile_both_ways(
-                    S, self.half[columns], row_class, limits[rows], self.slack(self.norms[rows], columns), starts,
-                    squared_radii, self.X, self.rows[rows], self.rows[columns], part, returned,
+                    S, self.half[columns], self.labels[rows], limits[rows], self.slack(self.norms[rows], columns),
+                    starts, squared_radii, self.X, self.rows[rows], self.rows[columns], part, back,
                 )  # fmt: skip
-                own_counts[:, among] += part
                 with lock:
-                    counts[columns, classes] += returned.transpose(2, 0, 1)
+                    counts[rows, among] += part
+            for rows in _slices(columns.start, columns.stop, TILE_ROWS):
+                at = slice(rows.start - columns.start, rows.stop - columns.start)
+                self._count_block(
+                    self.Z[rows], self.norms[rows], np.arange(at.start, at.stop), limits[rows], squared_radii, self.X,
+                    self.rows[rows], columns, own_counts[at], tile, buffer,
+                )  # fmt: skip
+            own_counts += back.transpose(2, 0, 1)
             with lock:
-                counts[rows] += own_counts
+                counts[columns] += own_counts
 
-        panels = [slice(i, min(i + TILE_ROWS, n)) for i in range(0, n, TILE_ROWS)]
-        run_tasks(panel, panels, threads, progress)
+        # The last strips are the longest: first, so that no thread is left with one at the end.
+        run_tasks(strip, self.column_tiles()[::-1], threads, progress)
         out = np.empty_like(counts)
         out[self.rows] = counts
         return out
@@ -181,9 +181,65 @@ class Tiles:
                     rows, norms, inside, limits, squared_radii, Q, q_rows[chosen], columns, counts[chosen], tile, buffer
                 )
 
-        panels = [slice(i, min(i + TILE_ROWS, len(q_rows))) for i in range(0, len(q_rows), TILE_ROWS)]
-        run_tasks(panel, panels, threads, progress)
+        run_tasks(panel, _slices(0, len(q_rows), TILE_ROWS), threads, progress)
         return counts
+
+    def nearest(
+        self,
+        Q: Floats,
+        q_rows: Rows,
+        own: Rows,
+        k: int,
+        groups: Rows,
+        threads: int,
+        progress: Progress | None,
+    ) -> tuple[Rows, Floats]:
+        """Rows and squared distances of the k nearest points around rows `q_rows` of Q, ties by row.
+
+        A sample of the columns gives each query a limit that about k + 4 sqrt(k) points pass; those are
+        collected from the products and ranked by their distances proper.
+        """
+        n = len(self.Z)
+        neighbours = np.empty((len(q_rows), k), dtype=np.int64)
+        squared = np.empty((len(q_rows), k))
+        sample = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).round().astype(np.int64))
+        expected = k * len(sample) / n
+        rank = min(len(sample) - 1, int(expected + 4 * np.sqrt(expected) + 4))
+        capacity = min(n, int(n / len(sample) * (rank + 5 * np.sqrt(rank) + 5)) + 64)
+        Z_sample, half_sample = self.Z[sample].T.copy(), self.half[sample]
+        local = threading.local()
+
+        def panel(chosen: slice) -> None:
+            if not hasattr(local, "buffers"):
+                local.buffers = (*self.buffers(), np.empty((_NEAREST_ROWS, capacity), dtype=np.int32))
+            tile, buffer, candidates = local.buffers
+            rows, norms = self.operands(Q[q_rows[chosen]])
+            at = np.where(own[chosen] >= 0, self.position[own[chosen]], -1)
+            products = rows @ Z_sample - half_sample
+            cut = len(sample) - 1 - rank
+            lower = np.partition(products, cut, axis=1)[:, cut].copy()
+            found = np.zeros(len(rows), dtype=np.int64)
+            for columns in self.column_tiles():
+                inside = np.where((at >= columns.start) & (at < columns.stop), at - columns.start, -1)
+                S = self.product(rows, columns, tile, buffer)
+                collect_near(S, self.half[columns], inside, lower, columns.start, candidates, found)
+            # Whatever was not collected has S - half < lower, hence |x|^2 - 2 (lower + slack) < d^2.
+            slack = self.slack(norms, slice(0, n))
+            complete = (norms**2 - 2 * (lower + slack) - 4e-7 * norms**2) / self._scale**2
+            for i in range(len(rows)):
+                query, result = q_rows[chosen.start + i], chosen.start + i
+                group = groups[own[result]] if groups.size and own[result] >= 0 else -1
+                mine = self.rows[candidates[i, : found[i]]] if found[i] <= capacity else np.empty(0, dtype=np.int64)
+                if not rank_candidates(
+                    Q[query], group, self.X, mine, groups, k, complete[i], neighbours[result], squared[result]
+                ):
+                    everyone = np.delete(np.arange(n), own[result]) if own[result] >= 0 else np.arange(n)
+                    rank_candidates(
+                        Q[query], group, self.X, everyone, groups, k, np.inf, neighbours[result], squared[result]
+                    )
+
+        run_tasks(panel, _slices(0, len(q_rows), _NEAREST_ROWS), threads, progress, "nearest points")
+        return neighbours, squared
 
     def _count_block(
         self,
@@ -207,3 +263,12 @@ class Tiles:
             self.X, self.rows[columns], part,
         )  # fmt: skip
         counts[:, among] += part
+
+
+def _slices(start: int, stop: int, step: int) -> list[slice]:
+    return [slice(i, min(i + step, stop)) for i in range(start, stop, step)]
+
+
+def _shaped(buffer: NDArray[Any], *shape: int) -> NDArray[Any]:
+    """The front of a flat buffer as a contiguous array: loops over strided rows would not be vectorised."""
+    return buffer[: math.prod(shape)].reshape(shape)

@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Counts = NDArray[np.int32]
 
-LEAF_SIZE = 64
+LEAF_SIZE = 96
 _LEAVES_PER_TASK = 32
 
 
