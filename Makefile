@@ -42,8 +42,8 @@ check: .venv/for-dev test
 evidence: .venv/for-test
 	$(RUN) benchmarks/low_dimension.py --out benchmarks/results/low_dimension.md --readme README.md
 
-bench: .venv/for-use
-	$(RUN) benchmarks/counting.py
+bench: .venv/for-bench
+	$(RUN) benchmarks/counting.py --out benchmarks/results/counting.md
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

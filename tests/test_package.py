@@ -16,7 +16,10 @@ def test_exported_names_are_pinned():
         "PaperRadii",
         "ParameterError",
         "arithmetic_weights",
+        "ball_counts",
         "chebyshev_weights",
+        "nearest_labels",
+        "spanning_tree",
         "uniform_weights",
     ]
     assert sorted(bayesfloor._HOME) == sorted(bayesfloor.__all__)

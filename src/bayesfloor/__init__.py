@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from .errors import BayesfloorWarning, DataError, DataTypeError, ParameterError
     from .interval import ConfidenceInterval
     from .learner import BenchmarkLearner
+    from .mst import spanning_tree
+    from .nearest import nearest_labels
+    from .neighbours import ball_counts
     from .radii import AdaptiveRadii, GivenRadii, PaperRadii
     from .weights import arithmetic_weights, chebyshev_weights, uniform_weights
 
@@ -23,7 +26,10 @@ _HOME = {
     "PaperRadii": "radii",
     "ParameterError": "errors",
     "arithmetic_weights": "weights",
+    "ball_counts": "neighbours",
     "chebyshev_weights": "weights",
+    "nearest_labels": "nearest",
+    "spanning_tree": "mst",
     "uniform_weights": "weights",
 }
 
@@ -38,7 +44,10 @@ __all__ = [
     "PaperRadii",
     "ParameterError",
     "arithmetic_weights",
+    "ball_counts",
     "chebyshev_weights",
+    "nearest_labels",
+    "spanning_tree",
     "uniform_weights",
 ]
 

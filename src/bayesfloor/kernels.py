@@ -17,6 +17,7 @@ __all__ = [
     "count_in_tile",
     "count_in_tile_both_ways",
     "count_within_group",
+    "measure_candidates",
     "nearest_foreign_in_tile",
     "nearest_foreign_in_tree",
     "rank_candidates",
@@ -29,6 +30,7 @@ Counts = NDArray[np.int32]
 
 _CHUNK = 512  # entries of a tile row that are scanned for all radii while they are in the first-level cache
 _BLOCK = 64  # entries that are looked at one by one once one of them is known to be undecided
+_FEW = 16  # entries of which most often none is among the nearest
 _STACK = 128  # deeper than any tree of 2^60 points
 
 
@@ -470,71 +472,136 @@ def count_around_leaves(
 
 @_jit()
 def collect_near(
-    S: Singles, half: Singles, own: Rows, lower: Singles, first_column: int, candidates: Counts, n_found: Rows
+    S: Singles,
+    half: Singles,
+    own: Rows,
+    lower: Singles,
+    first_column: int,
+    candidates: Counts,
+    values: Singles,
+    n_found: Rows,
 ) -> None:
     """Append the columns with S - half >= lower to each row's candidates; past the buffer only count."""
     capacity = candidates.shape[1]
     for i in range(S.shape[0]):
-        row, limit = S[i], lower[i]
+        row, limit, at = S[i], lower[i], n_found[i]
         for j in range(row.size):
             row[j] -= half[j]
         if own[i] >= 0:
-            row[own[i]] = np.nan  # never at least anything
-        for start in range(0, row.size, _BLOCK):
-            block = row[start : start + _BLOCK]
+            row[own[i]] = np.nan
+        mine, theirs = candidates[i], values[i]
+        for start in range(0, row.size, _FEW):
+            block = row[start : start + _FEW]
             possible = np.int32(0)
             for j in range(block.size):
                 possible = np.int32(possible + np.int32(block[j] >= limit))
             if possible == 0:
                 continue
-            if n_found[i] + possible <= capacity:
-                at = n_found[i]
-                for j in range(block.size):
-                    if block[j] >= limit:
-                        candidates[i, at] = first_column + start + j
-                        at += 1
-            n_found[i] += possible
+            if at + block.size <= capacity:
+                for j in range(block.size):  # written always, kept if it counts: no branch to predict
+                    mine[at], theirs[at] = first_column + start + j, block[j]
+                    at += np.int64(block[j] >= limit)
+            else:
+                at += possible
+        n_found[i] = at
+
+
+@_jit()
+def measure_candidates(
+    Q: Floats,
+    q_rows: Rows,
+    q_groups: Rows,
+    Y: Floats,
+    groups: Rows,
+    candidates: Counts,
+    values: Singles,
+    least: Singles,
+    n_found: Rows,
+    y_rows: Rows,
+    index_bits: int,
+    rows: Rows,
+    squared: Floats,
+    keys: NDArray[np.uint64],
+) -> None:
+    """Squared distances of each query's candidates, and keys that sort like them.
+
+    A key is a distance's bits (those of positive numbers sort like the numbers) with the lowest replaced by the
+    candidate's place: sorting keys sorts places, up to distances that agree in all other bits. Candidates whose
+    value is below `least`, and rows of the query's own group, are passed over (`values` and `groups` may be
+    empty); `n_found` becomes the number left.
+    """
+    places = np.uint64((1 << index_bits) - 1)
+    for i in range(candidates.shape[0]):
+        x, n = Q[q_rows[i]], 0
+        for c in range(n_found[i]):
+            if values.size > 0 and values[i, c] < least[i]:
+                continue
+            j = y_rows[candidates[i, c]]
+            if groups.size == 0 or groups[j] != q_groups[i]:
+                rows[i, n] = j
+                n += 1
+        n_found[i] = n
+        for c in range(0, n - 3, 4):  # four sums at once: one addition need not wait for the other
+            y0, y1, y2, y3 = Y[rows[i, c]], Y[rows[i, c + 1]], Y[rows[i, c + 2]], Y[rows[i, c + 3]]
+            t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
+            for q in range(x.size):
+                e, f, g, h = y0[q] - x[q], y1[q] - x[q], y2[q] - x[q], y3[q] - x[q]
+                t0 += e * e
+                t1 += f * f
+                t2 += g * g
+                t3 += h * h
+            squared[i, c], squared[i, c + 1], squared[i, c + 2], squared[i, c + 3] = t0, t1, t2, t3
+        for c in range(n - n % 4, n):
+            squared[i, c] = _squared_distance(x, Y[rows[i, c]])
+        bits = squared[i].view(np.uint64)
+        for c in range(n):
+            keys[i, c] = (bits[c] & ~places) | np.uint64(c)
+        for c in range(n, keys.shape[1]):
+            keys[i, c] = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @_jit()
 def rank_candidates(
-    x: Floats,
-    group: int,
-    Y: Floats,
-    y_rows: Rows,
-    groups: Rows,
-    k: int,
-    complete_below: float,
-    neighbours: Rows,
+    keys: NDArray[np.uint64],
+    index_bits: int,
+    n_found: Rows,
+    rows: Rows,
     squared: Floats,
-) -> bool:
-    """Write the k nearest of the rows `y_rows` of Y, ties by row; False if there may be nearer ones elsewhere.
+    complete_below: Floats,
+    neighbours: Rows,
+    distances: Floats,
+    settled: NDArray[np.bool_],
+) -> None:
+    """Write each query's k nearest from its sorted keys, ties by row.
 
-    All points with a squared distance below `complete_below` must be among `y_rows`. Rows of the same
-    `group` are passed over (`groups` is empty if there are none).
+    All points with a squared distance below `complete_below` must be among the candidates; a query whose k-th
+    is not below it is not `settled`.
     """
-    n = 0
-    rows, distances = np.empty(y_rows.size, np.int64), np.empty(y_rows.size)
-    for j in y_rows:
-        if groups.size > 0 and groups[j] == group:
+    places, k = np.uint64((1 << index_bits) - 1), neighbours.shape[1]
+    for i in range(keys.shape[0]):
+        settled[i] = False
+        if n_found[i] < k:
             continue
-        rows[n], distances[n] = j, _squared_distance(x, Y[j])
-        n += 1
-    if n < k:
-        return False
-    order = np.argsort(distances[:n])
-    if not distances[order[k - 1]] < complete_below:
-        return False
-    start = 0
-    while start < k:  # equal distances: the smaller row first
-        stop = start + 1
-        while stop < n and distances[order[stop]] == distances[order[start]]:
-            stop += 1
-        tied = np.sort(rows[order[start:stop]])
-        for i in range(start, min(stop, k)):
-            neighbours[i], squared[i] = tied[i - start], distances[order[i]]
-        start = stop
-    return True
+        start = 0
+        while start < k:
+            stop = start + 1
+            while stop < n_found[i] and (keys[i, stop] & ~places) == (keys[i, start] & ~places):
+                stop += 1
+            if stop == start + 1:
+                place = np.int64(keys[i, start] & places)
+                neighbours[i, start], distances[i, start] = rows[i, place], squared[i, place]
+                start = stop
+                continue
+            group = np.empty(stop - start, np.int64)
+            for c in range(start, stop):
+                group[c - start] = np.int64(keys[i, c] & places)
+            group = group[np.argsort(rows[i][group])]
+            group = group[np.argsort(squared[i][group], kind="mergesort")]
+            for c in range(start, min(stop, k)):
+                neighbours[i, c] = rows[i, group[c - start]]
+                distances[i, c] = squared[i, group[c - start]]
+            start = stop
+        settled[i] = distances[i, k - 1] < complete_below[i]
 
 
 # --- spanning tree ------------------------------------------------------------------------------------------
@@ -595,7 +662,8 @@ def nearest_foreign_in_tree(
 ) -> None:
     """Find, for each query row, its nearest point of another component; ties go to the smaller row.
 
-    Gives up on what is farther than the best its component has already (`component_best`, lowered on the way).
+    Gives up on what is farther than the best its component has already (`component_best`, lowered on the way): then
+    `best_squared` is a lower bound and `best_row` is -1.
     """
     d, first_leaf = X.shape[1], bounds.shape[0] // 2
     stack, stack_gap = np.empty(_STACK, np.int64), np.empty(_STACK)
@@ -626,5 +694,7 @@ def nearest_foreign_in_tree(
             stack[depth], stack_gap[depth] = 2 * k + 2 - near, gaps[1 - near]
             stack[depth + 1], stack_gap[depth + 1] = 2 * k + 1 + near, gaps[near]
             depth += 2
-        best_squared[a], best_row[a] = found, found_row
-        component_best[mine] = min(component_best[mine], found)
+        if found <= component_best[mine]:
+            best_squared[a], best_row[a], component_best[mine] = found, found_row, found
+        else:  # given up: all that is known is that nothing foreign is nearer than this
+            best_squared[a], best_row[a] = component_best[mine], -1

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .errors import DataError, ParameterError
 from .neighbours import group_codes, labelled_points, query_points
-from .workers import Progress, check_memory, n_threads
+from .workers import Progress, check_memory, n_threads, run_tasks
 
 __all__ = ["nearest_labels"]
 
@@ -76,7 +76,20 @@ def nearest_labels(
         np.require(points, np.float64, ["C", "W"]), np.require(Q, np.float64, ["C", "W"]), rows, own, int(k),
         none if groups is None else groups, n_threads(n_jobs), progress,
     )  # fmt: skip
-    return classes[codes[neighbours]], np.sqrt(squared)
+    return _finished(neighbours, squared, classes[codes], n_threads(n_jobs))
+
+
+def _finished(neighbours: Rows, squared: Floats, labels: NDArray[Any], threads: int) -> tuple[NDArray[Any], Floats]:
+    """Labels of the neighbours, and roots of their squared distances, in place."""
+    fits = labels.dtype.itemsize == neighbours.dtype.itemsize and labels.dtype.kind != "O"
+    found = neighbours.view(labels.dtype) if fits else np.empty(neighbours.shape, dtype=labels.dtype)
+
+    def part(rows: slice) -> None:
+        found[rows] = labels.take(neighbours[rows])
+        np.sqrt(squared[rows], out=squared[rows])
+
+    run_tasks(part, [slice(i, i + 1024) for i in range(0, len(found), 1024)], threads)
+    return found, squared
 
 
 def _by_tiles(
@@ -98,22 +111,36 @@ def _by_tree(
     """
     from scipy.spatial import cKDTree
 
-    from .kernels import rank_candidates
+    from .ranking import rank_some, ranked
 
     tree = cKDTree(X)
     n_fetch = min(len(X), k + 1 + 8)
-    fetched, found = tree.query(Q[rows], k=n_fetch, workers=threads)
-    neighbours, squared = np.empty((len(rows), k), dtype=np.int64), np.empty((len(rows), k))
     margin = 1 + 1e-12 * X.shape[1]
-    for i, row in enumerate(rows):
-        candidates = found[i][found[i] != own[i]].astype(np.int64)
-        complete = np.inf if n_fetch == len(X) else (fetched[i, -1] / margin) ** 2
-        if not rank_candidates(Q[row], -1, X, candidates, groups, k, complete, neighbours[i], squared[i]):
-            within = np.array(tree.query_ball_point(Q[row], fetched[i, -1] * margin), dtype=np.int64)
-            rank_candidates(Q[row], -1, X, within[within != own[i]], groups, k, np.inf, neighbours[i], squared[i])
-        if progress is not None and (i + 1) % 10_000 == 0:
-            progress("nearest points", i + 1, len(rows))
+    neighbours, squared = np.empty((len(rows), k), dtype=np.int64), np.empty((len(rows), k))
+
+    def part(chosen: slice) -> None:
+        reach, found = tree.query(Q[rows[chosen]], k=n_fetch)
+        candidates, n_found = _without(found, own[chosen])
+        complete = np.full(len(found), np.inf) if n_fetch == len(X) else (reach[:, -1] / margin) ** 2
+        settled = ranked(
+            Q, rows[chosen], own[chosen], X, groups, candidates, n_found, np.arange(len(X)), complete,
+            neighbours[chosen], squared[chosen],
+        )  # fmt: skip
+        for i in np.flatnonzero(~settled):
+            at = chosen.start + i
+            within = np.array(tree.query_ball_point(Q[rows[at]], reach[i, -1] * margin), dtype=np.int64)
+            rank_some(Q, rows[at], own[at], X, groups, within[within != own[at]], neighbours[at], squared[at])
+
+    parts = [slice(i, min(i + 256, len(rows))) for i in range(0, len(rows), 256)]
+    run_tasks(part, parts, threads, progress, "nearest points")
     return neighbours, squared
+
+
+def _without(found: NDArray[Any], own: Rows) -> tuple[NDArray[np.int32], Rows]:
+    """Candidates of each query with the query itself taken out, and how many there are."""
+    keep = found != own[:, None]
+    order = np.argsort(~keep, axis=1, kind="stable")
+    return np.take_along_axis(found, order, axis=1).astype(np.int32), keep.sum(axis=1)
 
 
 def _check_k(k: int, points: Floats, own: Rows, groups: Rows | None) -> None:

@@ -13,7 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .kernels import collect_near, count_in_tile, count_in_tile_both_ways, rank_candidates
+from .kernels import (
+    collect_near,
+    count_in_tile,
+    count_in_tile_both_ways,
+    nearest_foreign_in_tile,
+)
+from .ranking import rank_all, ranked
 from .workers import Progress, run_tasks
 
 __all__ = ["Tiles"]
@@ -26,8 +32,8 @@ Counts = NDArray[np.int32]
 TILE_ROWS, TILE_COLUMNS = 512, 512  # one megabyte of float32: what a core's second-level cache holds
 _PART = 112  # features per product when there are many
 _UNIT = 2.0**-24
-_SAMPLE = 4096  # columns that tell how far the k nearest are
-_NEAREST_ROWS = 128  # queries whose candidates are collected together
+_SAMPLE = 2048  # columns that tell how far the k nearest are
+_NEAREST_ROWS = 256  # queries whose candidates are collected together
 
 
 class Tiles:
@@ -196,23 +202,24 @@ class Tiles:
     ) -> tuple[Rows, Floats]:
         """Rows and squared distances of the k nearest points around rows `q_rows` of Q, ties by row.
 
-        A sample of the columns gives each query a limit that about k + 4 sqrt(k) points pass; those are
-        collected from the products and ranked by their distances proper.
+        A sample of the columns gives each query a limit that somewhat more than k points pass. Those are collected
+        from the products, and the k largest products, and what comes near them, ranked by distances proper.
         """
         n = len(self.Z)
         neighbours = np.empty((len(q_rows), k), dtype=np.int64)
         squared = np.empty((len(q_rows), k))
         sample = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).round().astype(np.int64))
         expected = k * len(sample) / n
-        rank = min(len(sample) - 1, int(expected + 4 * np.sqrt(expected) + 4))
-        capacity = min(n, int(n / len(sample) * (rank + 5 * np.sqrt(rank) + 5)) + 64)
+        rank = min(len(sample) - 1, int(expected + 3 * np.sqrt(expected) + 3))
+        capacity = min(n, int(n / len(sample) * (rank + 5 * np.sqrt(rank) + 5))) + 64
         Z_sample, half_sample = self.Z[sample].T.copy(), self.half[sample]
         local = threading.local()
 
         def panel(chosen: slice) -> None:
             if not hasattr(local, "buffers"):
-                local.buffers = (*self.buffers(), np.empty((_NEAREST_ROWS, capacity), dtype=np.int32))
-            tile, buffer, candidates = local.buffers
+                shape = (_NEAREST_ROWS, capacity)
+                local.buffers = (*self.buffers(), np.empty(shape, np.int32), np.empty(shape, np.float32))
+            tile, buffer, candidates, values = local.buffers
             rows, norms = self.operands(Q[q_rows[chosen]])
             at = np.where(own[chosen] >= 0, self.position[own[chosen]], -1)
             products = rows @ Z_sample - half_sample
@@ -222,24 +229,43 @@ class Tiles:
             for columns in self.column_tiles():
                 inside = np.where((at >= columns.start) & (at < columns.stop), at - columns.start, -1)
                 S = self.product(rows, columns, tile, buffer)
-                collect_near(S, self.half[columns], inside, lower, columns.start, candidates, found)
+                collect_near(S, self.half[columns], inside, lower, columns.start, candidates, values, found)
             # Whatever was not collected has S - half < lower, hence |x|^2 - 2 (lower + slack) < d^2.
             slack = self.slack(norms, slice(0, n))
             complete = (norms**2 - 2 * (lower + slack) - 4e-7 * norms**2) / self._scale**2
-            for i in range(len(rows)):
-                query, result = q_rows[chosen.start + i], chosen.start + i
-                group = groups[own[result]] if groups.size and own[result] >= 0 else -1
-                mine = self.rows[candidates[i, : found[i]]] if found[i] <= capacity else np.empty(0, dtype=np.int64)
-                if not rank_candidates(
-                    Q[query], group, self.X, mine, groups, k, complete[i], neighbours[result], squared[result]
-                ):
-                    everyone = np.delete(np.arange(n), own[result]) if own[result] >= 0 else np.arange(n)
-                    rank_candidates(
-                        Q[query], group, self.X, everyone, groups, k, np.inf, neighbours[result], squared[result]
-                    )
+            found[found > capacity - 64] = 0  # the buffer may have been full
+            least = _kth_largest(values[: len(rows)], found, k) - 2.1 * slack
+            settled = ranked(
+                Q, q_rows[chosen], own[chosen], self.X, groups, candidates[: len(rows)], found, self.rows, complete,
+                neighbours[chosen], squared[chosen], values[: len(rows)] if groups.size == 0 else values[:1, :0],
+                least.astype(np.float32),
+            )  # fmt: skip
+            for i in np.flatnonzero(~settled) + chosen.start:
+                rank_all(Q, q_rows[i], own[i], self.X, groups, neighbours[i], squared[i])
 
         run_tasks(panel, _slices(0, len(q_rows), _NEAREST_ROWS), threads, progress, "nearest points")
         return neighbours, squared
+
+    def nearest_foreign(self, rows: Rows, component: Rows, squared: Floats, nearest: Rows, threads: int) -> None:
+        """Lower `squared` and set `nearest` of these rows to their nearest point of another component."""
+        local = threading.local()
+
+        def panel(chosen: slice) -> None:
+            if not hasattr(local, "buffers"):
+                local.buffers = self.buffers()
+            tile, buffer = local.buffers
+            at = self.position[rows[chosen]]
+            Z, norms = self.Z[at], self.norms[at]
+            best_product = np.full(len(at), -np.inf)
+            slack = self.slack(norms, slice(0, len(self.Z)))
+            for columns in self.column_tiles():
+                S = self.product(Z, columns, tile, buffer)
+                nearest_foreign_in_tile(
+                    S, self.half[columns], slack, self.X, rows[chosen], self.rows[columns], component, best_product,
+                    squared, nearest,
+                )  # fmt: skip
+
+        run_tasks(panel, _slices(0, len(rows), TILE_ROWS), threads)
 
     def _count_block(
         self,
@@ -263,6 +289,13 @@ class Tiles:
             self.X, self.rows[columns], part,
         )  # fmt: skip
         counts[:, among] += part
+
+
+def _kth_largest(values: Singles, found: Rows, k: int) -> Floats:
+    """k-th largest of the values found for each row; -inf where there are fewer."""
+    width = max(k, int(found.max(initial=0)))
+    seen = np.where(np.arange(width) < found[:, None], values[:, :width], np.float32(-np.inf))
+    return np.partition(seen, width - k, axis=1)[:, width - k].astype(np.float64)
 
 
 def _slices(start: int, stop: int, step: int) -> list[slice]:

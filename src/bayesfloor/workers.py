@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from functools import cache
 from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -62,6 +63,12 @@ def check_memory(what: str, needed: int, memory_limit: int | None) -> int:
     return limit - needed
 
 
+@cache
+def _blas() -> ThreadpoolController:
+    """Looking for the loaded libraries takes milliseconds; numpy's is there from the start."""
+    return ThreadpoolController()
+
+
 def run_tasks(
     work: Callable[[Task], None],
     tasks: Iterable[Task],
@@ -82,7 +89,7 @@ def run_tasks(
             told = time.monotonic()
             progress(stage, done, len(tasks))
 
-    with ThreadpoolController().limit(limits=1, user_api="blas"):
+    with _blas().limit(limits=1, user_api="blas"):
         if threads <= 1 or len(tasks) == 1:
             for done, task in enumerate(tasks, start=1):
                 work(task)
