@@ -16,7 +16,7 @@ __all__ = [
     "count_around_leaves",
     "count_in_tile",
     "count_in_tile_both_ways",
-    "count_within_group",
+    "leave_out_groups",
     "measure_candidates",
     "nearest_foreign_in_tile",
     "nearest_foreign_in_tree",
@@ -274,20 +274,29 @@ def count_in_tile_both_ways(
 
 
 @_jit()
-def count_within_group(
-    X: Floats, members: Rows, labels: Rows, squared_radii: Floats, position: Rows, counts: Counts
+def leave_out_groups(
+    X: Floats,
+    rows: Rows,
+    groups: Rows,
+    members: Rows,
+    starts: Rows,
+    labels: Rows,
+    squared_radii: Floats,
+    counts: Counts,
 ) -> None:
-    """Take the pairs of one group out of `counts`; `position` is a member's row there, or -1."""
-    for a in members:
-        if position[a] < 0:
-            continue
-        for b in members:
-            if a != b:
+    """Take the pairs within a group out of the counts around `rows`.
+
+    Group g holds rows ``members[starts[g] : starts[g + 1]]``.
+    """
+    for i in range(rows.size):
+        a = rows[i]
+        for b in members[starts[groups[a]] : starts[groups[a] + 1]]:
+            if b != a:
                 squared = _squared_distance(X[a], X[b])
                 for r in range(squared_radii.size - 1, -1, -1):
                     if squared > squared_radii[r]:
                         break
-                    counts[position[a], labels[b], r] -= 1
+                    counts[i, labels[b], r] -= 1
 
 
 # --- trees: counting ----------------------------------------------------------------------------------------

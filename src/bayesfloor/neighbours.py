@@ -141,6 +141,7 @@ class BallCounter:
         groups: Rows | None = None,
     ) -> Counts:
         """Counts around the given rows (default all), each row itself left out: (n, C, L) int32."""
+        radii = np.minimum(radii, _reach(self.points, self.points))
         exponent = _safe_exponent(radii)
         if exponent:
             return self._rescaled(exponent).counts(np.ldexp(radii, -exponent), rows, progress, groups)
@@ -164,6 +165,7 @@ class BallCounter:
 
     def around(self, queries: Floats, radii: Floats, progress: Progress | None = None) -> Counts:
         """Counts around points that are not among the data: (n, C, L) int32."""
+        radii = np.minimum(radii, _reach(self.points, queries))
         exponent = _safe_exponent(radii)
         if exponent:
             return self._rescaled(exponent).around(np.ldexp(queries, -exponent), np.ldexp(radii, -exponent), progress)
@@ -286,17 +288,20 @@ class BallCounter:
         return out
 
     def _leave_out_groups(self, out: Counts, chosen: Rows, groups: Rows, squared_radii: Floats) -> None:
-        from .kernels import count_within_group
+        from .kernels import leave_out_groups
 
-        order = np.argsort(groups, kind="stable")
-        edges = np.flatnonzero(np.diff(groups[order])) + 1
-        for members in np.split(order, edges):
-            if len(members) > 1:
-                asked = np.flatnonzero(np.isin(chosen, members))
-                for at in asked:
-                    position = np.full(len(self.points), -1, dtype=np.int64)
-                    position[chosen[at]] = at
-                    count_within_group(self.points, members, self.labels, squared_radii, position, out)
+        members = np.argsort(groups, kind="stable")
+        starts = np.searchsorted(groups[members], np.arange(groups.max() + 2))
+        leave_out_groups(self.points, chosen, groups, members, starts, self.labels, squared_radii, out)
+
+
+def _reach(X: Floats, Q: Floats) -> float:
+    """A length that no distance between rows of X and Q exceeds: larger radii all hold everyone."""
+    if X.size == 0 or Q.size == 0:
+        return np.inf
+    with np.errstate(over="ignore"):
+        spans = np.maximum(X.max(axis=0) - Q.min(axis=0), Q.max(axis=0) - X.min(axis=0))
+        return float(2 * np.sqrt(X.shape[1]) * np.abs(spans).max())
 
 
 def _safe_exponent(radii: Floats) -> int:

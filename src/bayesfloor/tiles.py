@@ -91,7 +91,7 @@ class Tiles:
     def limits(self, norms: Floats, squared_radii: Floats) -> Floats:
         """(|x|^2 - r^2) / 2 in the units of the tiles; no product is beyond 1e35, so neither need limits be."""
         with np.errstate(over="ignore"):
-            squares = squared_radii * self._scale**2
+            squares = squared_radii * self._scale * self._scale  # one by one: the scale's square may overflow
         return np.clip((norms[:, None] ** 2 - squares) / 2, -1e35, 1e35)
 
     def slack(self, norms: Floats, columns: slice) -> Floats:
@@ -232,7 +232,7 @@ class Tiles:
                 collect_near(S, self.half[columns], inside, lower, columns.start, candidates, values, found)
             # Whatever was not collected has S - half < lower, hence |x|^2 - 2 (lower + slack) < d^2.
             slack = self.slack(norms, slice(0, n))
-            complete = (norms**2 - 2 * (lower + slack) - 4e-7 * norms**2) / self._scale**2
+            complete = (norms**2 - 2 * (lower + slack) - 4e-7 * norms**2) / self._scale / self._scale
             found[found > capacity - 64] = 0  # the buffer may have been full
             least = _kth_largest(values[: len(rows)], found, k) - 2.1 * slack
             settled = ranked(
