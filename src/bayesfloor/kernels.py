@@ -30,7 +30,6 @@ Counts = NDArray[np.int32]
 
 _CHUNK = 512  # entries of a tile row that are scanned for all radii while they are in the first-level cache
 _BLOCK = 64  # entries that are looked at one by one once one of them is known to be undecided
-_FEW = 16  # entries of which most often none is among the nearest
 _STACK = 128  # deeper than any tree of 2^60 points
 
 
@@ -491,27 +490,29 @@ def collect_near(
     n_found: Rows,
 ) -> None:
     """Append the columns with S - half >= lower to each row's candidates; past the buffer only count."""
-    capacity = candidates.shape[1]
+    capacity, width = candidates.shape[1], S.shape[1]
+    passes = np.zeros((width + 7) // 8 * 8, np.uint8)
+    eights = passes.view(np.uint64)
     for i in range(S.shape[0]):
         row, limit, at = S[i], lower[i], n_found[i]
-        for j in range(row.size):
-            row[j] -= half[j]
         if own[i] >= 0:
             row[own[i]] = np.nan
+        for j in range(width):
+            passes[j] = np.uint8(row[j] - half[j] >= limit)
         mine, theirs = candidates[i], values[i]
-        for start in range(0, row.size, _FEW):
-            block = row[start : start + _FEW]
-            possible = np.int32(0)
-            for j in range(block.size):
-                possible = np.int32(possible + np.int32(block[j] >= limit))
-            if possible == 0:
+        for e in range(eights.size):  # most eights have none
+            if eights[e] == 0:
                 continue
-            if at + block.size <= capacity:
-                for j in range(block.size):  # written always, kept if it counts: no branch to predict
-                    mine[at], theirs[at] = first_column + start + j, block[j]
-                    at += np.int64(block[j] >= limit)
+            if at + 8 > capacity or 8 * e + 8 > width:
+                for j in range(8 * e, min(8 * e + 8, width)):
+                    if at < capacity:
+                        mine[at], theirs[at] = first_column + j, row[j] - half[j]
+                    at += np.int64(passes[j])
             else:
-                at += possible
+                for j in range(8 * e, 8 * e + 8):  # written always, kept if it counts: no branch to predict
+                    mine[at] = first_column + j
+                    theirs[at] = row[j] - half[j]
+                    at += np.int64(passes[j])
         n_found[i] = at
 
 

@@ -33,6 +33,7 @@ _BLOCK_BYTES = 256 * 2**20
 _TILE_COST = {"pair": 0.15, "feature": 0.02, "radius": 0.09}
 _TREE_COST = {"pair": 0.60, "feature": 0.15, "radius": 0.15}
 _TREE_FEATURES = 16
+_WHOLE_NODE_FEATURES = 5
 
 
 def ball_counts(
@@ -141,10 +142,9 @@ class BallCounter:
         groups: Rows | None = None,
     ) -> Counts:
         """Counts around the given rows (default all), each row itself left out: (n, C, L) int32."""
-        radii = np.minimum(radii, _reach(self.points, self.points))
-        exponent = _safe_exponent(radii)
+        radii, exponent = _safe_radii(radii, self.points, self.points)
         if exponent:
-            return self._rescaled(exponent).counts(np.ldexp(radii, -exponent), rows, progress, groups)
+            return self._rescaled(exponent).counts(radii, rows, progress, groups)
         n_queries = len(self.points) if rows is None else len(rows)
         squared_radii, threads = self._prepare(radii, n_queries)
         chosen = np.arange(len(self.points)) if rows is None else np.asarray(rows, dtype=np.int64)
@@ -165,10 +165,9 @@ class BallCounter:
 
     def around(self, queries: Floats, radii: Floats, progress: Progress | None = None) -> Counts:
         """Counts around points that are not among the data: (n, C, L) int32."""
-        radii = np.minimum(radii, _reach(self.points, queries))
-        exponent = _safe_exponent(radii)
+        radii, exponent = _safe_radii(radii, self.points, queries)
         if exponent:
-            return self._rescaled(exponent).around(np.ldexp(queries, -exponent), np.ldexp(radii, -exponent), progress)
+            return self._rescaled(exponent).around(np.ldexp(queries, -exponent), radii, progress)
         queries = np.require(queries, np.float64, ["C", "W"])
         squared_radii, threads = self._prepare(radii, len(queries))
         method = self._choose(squared_radii, len(queries), False)
@@ -233,10 +232,20 @@ class BallCounter:
         tiles = pairs * (
             _TILE_COST["pair"] + _TILE_COST["feature"] * d + _TILE_COST["radius"] * n_radii * (1 if all_rows else 0.7)
         )
+        tree_pair = _TREE_COST["pair"] + _TREE_COST["feature"] * d + _TREE_COST["radius"] * n_radii
+        # In many dimensions hardly a node lies inside a ball: the tree would have to look at every pair within.
+        if d > _WHOLE_NODE_FEATURES and self._share_within(squared_radii[-1]) * n_queries * n * tree_pair > tiles:
+            return "tiles"
         # A small sample of leaves tells how many pairs the tree would have to look at.
         looked_at = self._in_trees().pairs_computed(squared_radii) * n_queries / n
-        tree = looked_at * (_TREE_COST["pair"] + _TREE_COST["feature"] * d + _TREE_COST["radius"] * n_radii)
-        return "tree" if tree < tiles else "tiles"
+        return "tree" if looked_at * tree_pair < tiles else "tiles"
+
+    def _share_within(self, squared_radius: float) -> float:
+        """Share of pairs within the radius, from 256 x 256 of them."""
+        some = self.points[np.linspace(0, len(self.points) - 1, 256).astype(np.int64)]
+        other = self.points[np.linspace(0, len(self.points) - 1, 259).astype(np.int64)[1:-2]]
+        squared = ((some[:, None, :] - other[None, :, :]) ** 2).sum(axis=2)
+        return float((squared <= squared_radius).mean())
 
     def _in_tiles(self) -> Any:
         if self._tiles is None:
@@ -304,10 +313,14 @@ def _reach(X: Floats, Q: Floats) -> float:
         return float(2 * np.sqrt(X.shape[1]) * np.abs(spans).max())
 
 
-def _safe_exponent(radii: Floats) -> int:
-    """Power of two to divide by so that squared radii neither overflow nor vanish; 0 if they do not anyway."""
+def _safe_radii(radii: Floats, X: Floats, Q: Floats) -> tuple[Floats, int]:
+    """Radii whose squares neither overflow nor vanish, divided by two to the power that is returned as well."""
     exponent = int(np.frexp(np.max(radii))[1])
-    return exponent if abs(exponent) > 400 else 0
+    if abs(exponent) <= 400:
+        return radii, 0
+    radii = np.minimum(radii, _reach(X, Q))
+    exponent = int(np.frexp(np.max(radii))[1])
+    return (np.ldexp(radii, -exponent), exponent) if abs(exponent) > 400 else (radii, 0)
 
 
 # --- what direct callers pass ---------------------------------------------------------------------------------

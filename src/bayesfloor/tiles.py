@@ -32,7 +32,7 @@ Counts = NDArray[np.int32]
 TILE_ROWS, TILE_COLUMNS = 512, 512  # one megabyte of float32: what a core's second-level cache holds
 _PART = 112  # features per product when there are many
 _UNIT = 2.0**-24
-_SAMPLE = 2048  # columns that tell how far the k nearest are
+_SAMPLE = 1024  # columns that tell how far the k nearest are
 _NEAREST_ROWS = 256  # queries whose candidates are collected together
 
 
@@ -52,14 +52,13 @@ class Tiles:
         self.X, self.n_classes = X, n_classes
         self._mean = X.mean(axis=0)
         self._scale = 1.0
-        blocks = _slices(0, len(X), 4096)
-        spread = max((float(np.abs(self._centred(X[block])).max(initial=0.0)) for block in blocks), default=0.0)
-        # A power of two that keeps float32 products in range; most data need none.
-        self._scale = 1.0 if 1e-12 < spread < 1e12 or spread == 0 else float(np.ldexp(1.0, -np.frexp(spread)[1]))
-        norms, Z = np.empty(len(X)), np.empty(X.shape, dtype=np.float32)
-        for block in blocks:
-            centred = self._centred(X[block])
-            norms[block], Z[block] = self._norms(centred), centred
+        norms, Z = self._operands_of_all()
+        longest = float(norms.max(initial=0.0))
+        if longest > 0 and not 1e-12 < longest < 1e12:
+            # A power of two keeps float32 products in range; most data need none.
+            spread = max(float(np.abs(self._centred(X[block])).max()) for block in _slices(0, len(X), 4096))
+            self._scale = float(np.ldexp(1.0, -np.frexp(spread)[1])) if spread > 0 else 1.0
+            norms, Z = self._operands_of_all()
         self.rows = np.lexsort((norms, labels))
         self.position = np.empty_like(self.rows)
         self.position[self.rows] = np.arange(len(X))
@@ -74,6 +73,14 @@ class Tiles:
     def _centred(self, X: Floats) -> Floats:
         centred = X - self._mean
         return centred if self._scale == 1.0 else centred * self._scale
+
+    def _operands_of_all(self) -> tuple[Floats, Singles]:
+        norms, Z = np.empty(len(self.X)), np.empty(self.X.shape, dtype=np.float32)
+        with np.errstate(over="ignore"):  # found out, and scaled away, by the caller
+            for block in _slices(0, len(self.X), 1024):
+                centred = self._centred(self.X[block])
+                norms[block], Z[block] = self._norms(centred), centred
+        return norms, Z
 
     @staticmethod
     def _norms(centred: Floats) -> Floats:
