@@ -3,12 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := $(BIN)/python
 
-.PHONY: help demo test check evidence bench clean
+.PHONY: help demo test lint check evidence bench clean
 
 help:
 	@echo "make demo      estimate the floor of a bundled data set"
 	@echo "make test      run the tests"
-	@echo "make check     tests, lint and types"
+	@echo "make check     tests, lint and types (make lint for the last two alone)"
 	@echo "make evidence  regenerate every measured figure (long)"
 	@echo "make bench     speed against rivals, in one run"
 	@echo "make clean     remove the virtual environment and caches"
@@ -34,13 +34,16 @@ demo: .venv/for-use
 test: .venv/for-test
 	$(RUN) -m pytest --numprocesses auto
 
-check: .venv/for-dev test
+check: test lint
+
+lint: .venv/for-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 evidence: .venv/for-test
 	$(RUN) benchmarks/low_dimension.py --out benchmarks/results/low_dimension.md --readme README.md
+	$(MAKE) bench
 
 bench: .venv/for-bench
 	$(RUN) benchmarks/counting.py --out benchmarks/results/counting.md
