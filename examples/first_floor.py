@@ -9,7 +9,7 @@ from sklearn.model_selection import cross_val_score
 
 from bayesfloor import BenchmarkLearner
 
-iris = load_iris(as_frame=True)
+iris = load_iris()
 X, y = iris.data, iris.target_names[iris.target]
 
 learner = BenchmarkLearner().fit(X, y)
