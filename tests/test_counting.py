@@ -96,6 +96,35 @@ def test_radii_that_hold_everyone_leave_the_centre_out():
         assert (counts.sum(axis=1) == 59).all()
 
 
+@pytest.mark.parametrize("n_features", [1, 5, 150])
+def test_points_much_longer_than_others_with_radii_that_tie(n_features):
+    # Here float64 rounding of the squared norms, not the float32 product, is what is uncertain.
+    rng = np.random.default_rng(n_features)
+    A = rng.normal(size=(256, n_features))
+    X = np.vstack([A, -A, 1e-13 * rng.normal(size=(512, n_features))])
+    labels = np.repeat([0, 1], 512)
+    squared = np.zeros(30)
+    for q in range(n_features):
+        squared += (X[:30, q] - X[600, q]) ** 2
+    radii = np.unique(np.sqrt(squared))
+    expected = ball_counts(X, labels, radii, algorithm="numpy")
+    new = ball_counts(X[512:], labels[512:], radii, queries=A, algorithm="numpy")
+    for algorithm in ("tiles", "tree"):
+        np.testing.assert_array_equal(ball_counts(X, labels, radii, algorithm=algorithm), expected)
+        found = ball_counts(X[512:], labels[512:], radii, queries=A, algorithm=algorithm)
+        np.testing.assert_array_equal(found, new)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_one_far_point_leaves_the_others_alone(algorithm):
+    found = ball_counts([[0.0], [1.0], [5.0], [1e200]], [0] * 4, [1.0, 1e200], algorithm=algorithm)
+    assert found[:, 0].tolist() == [[1, 3], [1, 3], [0, 3], [0, 3]]
+    assert ball_counts([[1e200], [1e200], [0.0]], [0] * 3, [1e-130], algorithm=algorithm).ravel().tolist() == [1, 1, 0]
+    assert ball_counts([[1.5e308]] * 3, [0] * 3, [0.0], algorithm=algorithm).ravel().tolist() == [2, 2, 2]
+    far = ball_counts([[0.0], [1.0]], [0, 0], [1.0, 1e300], queries=[[1e250]], algorithm=algorithm)
+    assert far.ravel().tolist() == [0, 2]
+
+
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_groups_are_no_neighbours(algorithm):
     points, labels, radii = problem("lattice", 2)
@@ -174,6 +203,7 @@ X, Y = np.arange(8.0).reshape(4, 2), [0, 1, 0, 1]
         ((X, Y, [1.0]), {"exclude_groups": [1, 2]}, DataError, "2 groups"),
         ((X, Y, [1.0]), {"exclude_groups": Y, "queries": X + 1}, ParameterError, "not new points"),
         ((X, Y, [1.0]), {"memory_limit": 10}, ParameterError, "32 bytes"),
+        ((X, Y, [1.0]), {"n_jobs": 0}, ParameterError, "n_jobs"),
         ((X, Y, [1.0]), {"algorithm": "magic"}, ParameterError, "algorithm must be one of"),
         ((X * np.nan, Y, [1.0]), {}, DataError, "8 NaN"),
         ((X.astype(str), Y, [1.0]), {}, DataTypeError, "convert"),

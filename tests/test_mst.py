@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import cdist
 
-from bayesfloor import DataError, spanning_tree
+from bayesfloor import DataError, ParameterError, spanning_tree
 
 
 def kruskal(X):
@@ -61,6 +61,19 @@ def test_all_points_equal_and_progress():
     assert len(edges) == 49
     assert (lengths == 0).all()
     assert told[-1] == ("spanning tree", 49, 49)
+
+
+@pytest.mark.parametrize("algorithm", ["tiles", "tree"])
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_sizes_whose_squares_overflow(algorithm, scale):
+    edges, lengths = spanning_tree(np.array([[0.0], [1.0], [3.0]]) * scale, algorithm=algorithm)
+    assert edges.tolist() == [[0, 1], [1, 2]]
+    np.testing.assert_allclose(lengths, [scale, 2 * scale], rtol=1e-15)
+
+
+def test_unknown_algorithm_is_an_error():
+    with pytest.raises(ParameterError, match="algorithm"):
+        spanning_tree([[1.0], [2.0]], algorithm="magic")
 
 
 def test_one_row_is_an_error():

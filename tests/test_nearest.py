@@ -8,7 +8,7 @@ KINDS = {
     "lattice": lambda rng, n, d: np.round(rng.normal(size=(n, d))),
     "duplicated": lambda rng, n, d: np.repeat(rng.normal(size=(n // 3, d)), 3, axis=0),
     "constant": lambda rng, n, d: np.ones((n, d)),
-    "tiny": lambda rng, n, d: 1e-150 * rng.normal(size=(n, d)),
+    "tiny": lambda rng, n, d: 1e-140 * rng.normal(size=(n, d)),
     "offset": lambda rng, n, d: 1e8 + rng.normal(size=(n, d)),
 }
 
@@ -50,6 +50,17 @@ def test_rows_and_distances_in_order(kind, n_features, algorithm):
             expected, expected_distances = plain_nearest(X, k, queries, own, excluded)
             np.testing.assert_array_equal(found, expected)
             np.testing.assert_array_equal(distances, expected_distances)
+
+
+@pytest.mark.parametrize("algorithm", ["tiles", "tree"])
+def test_sizes_whose_squares_overflow(algorithm):
+    found, distances = nearest_labels([[0.0], [1.0], [2.0], [1e200]], [0, 1, 2, 3], 3, algorithm=algorithm)
+    assert found.tolist() == [[1, 2, 3], [0, 2, 3], [1, 0, 3], [0, 1, 2]]
+    assert distances[1].tolist() == [1.0, 1.0, 1e200]
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    far, _ = nearest_labels(X, np.arange(300), 50, queries=[[1e39, 0.0], [0.0, 1e250]], algorithm=algorithm)
+    expected, _ = plain_nearest(X, 50, np.array([[1e39, 0.0]]), None)
+    np.testing.assert_array_equal(far[:1], expected)
 
 
 def test_labels_of_any_kind():

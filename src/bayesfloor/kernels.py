@@ -303,9 +303,9 @@ def leave_out_groups(
 
 @_jit()
 def build_tree(X: Floats, leaf_size: int) -> tuple[Rows, Rows, Floats, Floats]:
-    """Balanced kd-tree with children 2k+1 and 2k+2: order of the rows, where nodes begin, their boxes.
+    """Balanced kd-tree with children 2k+1 and 2k+2: order of the rows, bounds of the nodes, their boxes.
 
-    Node k holds rows ``order[starts[k] : starts[k] + sizes]``; all leaves are on one level.
+    Node k holds rows ``order[bounds[k, 0] : bounds[k, 1]]``; all leaves are on one level.
     """
     n, d = X.shape
     levels = 0

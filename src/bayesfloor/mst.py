@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import DataError
+from .errors import DataError, ParameterError
+from .standardize import safe_exponent
 from .validate import feature_matrix
 from .workers import Progress, n_threads, run_tasks
 
@@ -56,7 +57,10 @@ def spanning_tree(
     matrix, _ = feature_matrix(X)
     if len(matrix) < 2:
         raise DataError(f"a spanning tree needs at least two rows, X has {len(matrix)}")
-    points = np.require(matrix, np.float64, ["C", "W"])
+    if algorithm not in ("auto", "tiles", "tree"):
+        raise ParameterError(f"algorithm must be 'auto', 'tiles' or 'tree', got {algorithm!r}")
+    exponent = safe_exponent(matrix)
+    points = np.require(np.ldexp(matrix, -exponent) if exponent else matrix, np.float64, ["C", "W"])
     by_tree = algorithm == "tree" or (algorithm == "auto" and points.shape[1] <= _TREE_FEATURES)
     search: Any = (_TreeSearch if by_tree else _TileSearch)(points, n_threads(n_jobs))
     n = len(points)
@@ -85,7 +89,7 @@ def spanning_tree(
             progress("spanning tree", n - n_components, n - 1)
     all_edges, all_squared = np.concatenate(edges), np.concatenate(lengths)
     order = np.lexsort((all_edges[:, 1], all_edges[:, 0], all_squared))
-    return all_edges[order], np.sqrt(all_squared[order])
+    return all_edges[order], np.ldexp(np.sqrt(all_squared[order]), exponent)
 
 
 def _shortest_edges(

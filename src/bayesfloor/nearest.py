@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import DataError, ParameterError
+from .errors import ParameterError
 from .neighbours import group_codes, labelled_points, query_points
+from .standardize import safe_exponent
 from .workers import Progress, check_memory, n_threads, run_tasks
 
 __all__ = ["nearest_labels"]
@@ -42,6 +43,7 @@ def nearest_labels(
     k : int
         Number of neighbours; a row is not its own.
     algorithm : {"auto", "tiles", "tree"}
+        With `exclude_groups` it is always "tiles".
 
     Returns
     -------
@@ -70,13 +72,17 @@ def nearest_labels(
         raise ParameterError(f"algorithm must be 'auto', 'tiles' or 'tree', got {algorithm!r}")
     few = points.shape[1] <= _TREE_FEATURES and k <= max(32, _TREE_SHARE * len(points))
     by_tree = algorithm == "tree" or (algorithm == "auto" and few and groups is None)
+    exponent = safe_exponent(points, Q)
+    if exponent:
+        points, Q = np.ldexp(points, -exponent), np.ldexp(Q, -exponent)
     none = np.empty(0, dtype=np.int64)
     search = _by_tree if by_tree and groups is None else _by_tiles
     neighbours, squared = search(
         np.require(points, np.float64, ["C", "W"]), np.require(Q, np.float64, ["C", "W"]), rows, own, int(k),
         none if groups is None else groups, n_threads(n_jobs), progress,
     )  # fmt: skip
-    return _finished(neighbours, squared, classes[codes], n_threads(n_jobs))
+    found, distances = _finished(neighbours, squared, classes[codes], n_threads(n_jobs))
+    return found, np.ldexp(distances, exponent) if exponent else distances
 
 
 def _finished(neighbours: Rows, squared: Floats, labels: NDArray[Any], threads: int) -> tuple[NDArray[Any], Floats]:
@@ -149,5 +155,3 @@ def _check_k(k: int, points: Floats, own: Rows, groups: Rows | None) -> None:
         most = len(points) - int(np.bincount(groups).max())
     if not isinstance(k, int | np.integer) or not 1 <= k <= most:
         raise ParameterError(f"k must be a whole number from 1 to {most} (points that are no query or copy), got {k!r}")
-    if len(points) < 2:
-        raise DataError(f"nearest points need at least two rows, X has {len(points)}")

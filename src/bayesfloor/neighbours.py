@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .errors import DataError, ParameterError, numbers_from
 from .labels import encode_labels
+from .standardize import safe_exponent
 from .validate import feature_matrix
 from .workers import Progress, check_memory, n_threads
 
@@ -107,6 +108,8 @@ class BallCounter:
     n_classes : int
     n_jobs, memory_limit, algorithm
         As in `ball_counts`.
+    exponent : int, optional
+        Power of two to divide by, if not the one that suits the points.
 
     Examples
     --------
@@ -123,9 +126,14 @@ class BallCounter:
         n_jobs: int | None = None,
         memory_limit: int | None = None,
         algorithm: str = "auto",
+        exponent: int | None = None,
     ) -> None:
         if algorithm not in ALGORITHMS:
             raise ParameterError(f"algorithm must be one of {ALGORITHMS}, got {algorithm!r}")
+        # A power of two changes no comparison of distances.
+        self._exponent = safe_exponent(points) if exponent is None else exponent
+        if self._exponent:
+            points = np.ldexp(points, -self._exponent)
         # Compiled code tells read-only arrays apart and would be compiled twice.
         self.points = np.require(points, np.float64, ["C", "W"])
         self.labels = np.require(labels, np.int64, ["C", "W"])
@@ -142,9 +150,6 @@ class BallCounter:
         groups: Rows | None = None,
     ) -> Counts:
         """Counts around the given rows (default all), each row itself left out: (n, C, L) int32."""
-        radii, exponent = _safe_radii(radii, self.points, self.points)
-        if exponent:
-            return self._rescaled(exponent).counts(radii, rows, progress, groups)
         n_queries = len(self.points) if rows is None else len(rows)
         squared_radii, threads = self._prepare(radii, n_queries)
         chosen = np.arange(len(self.points)) if rows is None else np.asarray(rows, dtype=np.int64)
@@ -165,10 +170,14 @@ class BallCounter:
 
     def around(self, queries: Floats, radii: Floats, progress: Progress | None = None) -> Counts:
         """Counts around points that are not among the data: (n, C, L) int32."""
-        radii, exponent = _safe_radii(radii, self.points, queries)
-        if exponent:
-            return self._rescaled(exponent).around(np.ldexp(queries, -exponent), radii, progress)
-        queries = np.require(queries, np.float64, ["C", "W"])
+        given = np.ldexp(self.points, self._exponent) if self._exponent else self.points
+        exponent = safe_exponent(given, queries)
+        if exponent != self._exponent:  # far beyond the data: in units in which both fit
+            other = BallCounter(
+                given, self.labels, self.n_classes, self.n_jobs, self.memory_limit, self.algorithm, exponent
+            )
+            return other.around(queries, radii, progress)
+        queries = np.require(np.ldexp(queries, -self._exponent), np.float64, ["C", "W"])
         squared_radii, threads = self._prepare(radii, len(queries))
         method = self._choose(squared_radii, len(queries), False)
         nobody = np.full(len(queries), -1, dtype=np.int64)
@@ -212,12 +221,10 @@ class BallCounter:
         left = check_memory("the result", result, self.memory_limit)
         per_thread = 12 * 2**20 + result // max(1, n_queries) * 256
         left = max(0, left - result - 4 * n * d)  # sorted counts, float32 points
-        return np.asarray(radii, dtype=np.float64) ** 2, int(max(1, min(threads, left // per_thread)))
-
-    def _rescaled(self, exponent: int) -> "BallCounter":
-        """The same points divided by a power of two, which changes no comparison of distances."""
-        points = np.ldexp(self.points, -exponent)
-        return BallCounter(points, self.labels, self.n_classes, self.n_jobs, self.memory_limit, self.algorithm)
+        with np.errstate(over="ignore"):
+            # No distance exceeds 2^500: larger radii all hold everyone.
+            scaled = np.minimum(np.ldexp(np.asarray(radii, dtype=np.float64), -self._exponent), 2.0**510)
+        return scaled**2, int(max(1, min(threads, left // per_thread)))
 
     def _choose(self, squared_radii: Floats, n_queries: int, all_rows: bool) -> str:
         n, d = self.points.shape
@@ -302,25 +309,6 @@ class BallCounter:
         members = np.argsort(groups, kind="stable")
         starts = np.searchsorted(groups[members], np.arange(groups.max() + 2))
         leave_out_groups(self.points, chosen, groups, members, starts, self.labels, squared_radii, out)
-
-
-def _reach(X: Floats, Q: Floats) -> float:
-    """A length that no distance between rows of X and Q exceeds: larger radii all hold everyone."""
-    if X.size == 0 or Q.size == 0:
-        return np.inf
-    with np.errstate(over="ignore"):
-        spans = np.maximum(X.max(axis=0) - Q.min(axis=0), Q.max(axis=0) - X.min(axis=0))
-        return float(2 * np.sqrt(X.shape[1]) * np.abs(spans).max())
-
-
-def _safe_radii(radii: Floats, X: Floats, Q: Floats) -> tuple[Floats, int]:
-    """Radii whose squares neither overflow nor vanish, divided by two to the power that is returned as well."""
-    exponent = int(np.frexp(np.max(radii))[1])
-    if abs(exponent) <= 400:
-        return radii, 0
-    radii = np.minimum(radii, _reach(X, Q))
-    exponent = int(np.frexp(np.max(radii))[1])
-    return (np.ldexp(radii, -exponent), exponent) if abs(exponent) > 400 else (radii, 0)
 
 
 # --- what direct callers pass ---------------------------------------------------------------------------------

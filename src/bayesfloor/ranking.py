@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .kernels import measure_candidates, rank_candidates
 
-__all__ = ["rank_all", "ranked"]
+__all__ = ["rank_all", "rank_some", "ranked"]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]

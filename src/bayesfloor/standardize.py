@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .validate import row_keys
 
-__all__ = ["class_keys", "order_by_content", "standardize"]
+__all__ = ["class_keys", "order_by_content", "safe_exponent", "standardize"]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -22,6 +22,7 @@ _BITS = 32
 _OUTLYING = 20.0
 # No ball reaches this far, and no square of it overflows.
 _FAR = 1e140
+_LARGEST = 490
 
 
 def standardize(X: Floats, *, unit_variance: bool) -> tuple[Floats, float]:
@@ -76,6 +77,24 @@ def standardize(X: Floats, *, unit_variance: bool) -> tuple[Floats, float]:
 def _rounded(values: Floats) -> Floats:
     mantissa, exponent = np.frexp(values)
     return np.asarray(np.ldexp(np.round(np.ldexp(mantissa, _BITS)), exponent - _BITS))
+
+
+def safe_exponent(*matrices: Floats) -> int:
+    """Power of two to divide by so that squared distances neither overflow nor vanish; mostly 0.
+
+    The largest value is brought to 2^490, whose square is finite: what is 300 orders of magnitude smaller still
+    counts.
+
+    Examples
+    --------
+    >>> safe_exponent(np.array([[3.0]])), safe_exponent(np.array([[2.0**600]]))
+    (0, 111)
+    """
+    largest = max(float(np.abs(matrix).max(initial=0.0)) for matrix in matrices)
+    exponent = int(np.frexp(largest)[1])
+    if exponent > _LARGEST:
+        return exponent - _LARGEST
+    return exponent if exponent < -_LARGEST else 0
 
 
 def class_keys(keys: NDArray[np.uint64], labels: Rows, n_classes: int) -> NDArray[np.uint64]:

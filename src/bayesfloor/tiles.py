@@ -104,7 +104,10 @@ class Tiles:
     def slack(self, norms: Floats, columns: slice) -> Floats:
         """Bound on the error of S - half for rows of these norms and any of these columns."""
         largest = float(self.norms[columns].max(initial=0.0))
-        return 1.01 * _UNIT * largest * (self._terms * norms + 2 * largest) + 1e-36 * (self.X.shape[1] + 1)
+        product = 1.01 * _UNIT * largest * (self._terms * norms + 2 * largest)
+        # The squared norms, and the distance that is to be met, are sums of d terms in float64.
+        sums = (2 * self.X.shape[1] + 16) * 2.0**-53 * (norms + largest) ** 2
+        return product + sums + 1e-36 * (self.X.shape[1] + 1)
 
     def product(self, rows: Singles, columns: slice, out: Singles, buffer: Singles | None) -> Singles:
         """Products of `rows` with the columns, in parts of bounded length."""
@@ -227,7 +230,8 @@ class Tiles:
                 shape = (_NEAREST_ROWS, capacity)
                 local.buffers = (*self.buffers(), np.empty(shape, np.int32), np.empty(shape, np.float32))
             tile, buffer, candidates, values = local.buffers
-            rows, norms = self.operands(Q[q_rows[chosen]])
+            near = self.reaches(Q[q_rows[chosen]])
+            rows, norms = self.operands(np.where(near[:, None], Q[q_rows[chosen]], self._mean))
             at = np.where(own[chosen] >= 0, self.position[own[chosen]], -1)
             products = rows @ Z_sample - half_sample
             cut = len(sample) - 1 - rank
@@ -240,7 +244,7 @@ class Tiles:
             # Whatever was not collected has S - half < lower, hence |x|^2 - 2 (lower + slack) < d^2.
             slack = self.slack(norms, slice(0, n))
             complete = (norms**2 - 2 * (lower + slack) - 4e-7 * norms**2) / self._scale / self._scale
-            found[found > capacity - 64] = 0  # the buffer may have been full
+            found[(found > capacity - 64) | ~near] = 0  # the buffer may have been full, or the query too far
             least = _kth_largest(values[: len(rows)], found, k) - 2.1 * slack
             settled = ranked(
                 Q, q_rows[chosen], own[chosen], self.X, groups, candidates[: len(rows)], found, self.rows, complete,

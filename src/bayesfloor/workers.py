@@ -1,11 +1,12 @@
 """Threads and memory: how many tasks run at once, how much they may hold."""
 
 import multiprocessing
+import numbers
 import os
 import threading
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from functools import cache
 from typing import TypeVar
 
@@ -30,7 +31,9 @@ def n_threads(n_jobs: int | None) -> int:
             or threading.current_thread() is not threading.main_thread()
         )
         return 1 if in_worker else _cores()
-    return n_jobs if n_jobs > 0 else max(1, _cores() + 1 + n_jobs)
+    if not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+        raise ParameterError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
+    return int(n_jobs) if n_jobs > 0 else max(1, _cores() + 1 + int(n_jobs))
 
 
 def _cores() -> int:
@@ -81,29 +84,35 @@ def run_tasks(
     Progress is told at most ten times a second. On Ctrl-C, or the first error, no further task starts.
     """
     tasks = list(tasks)
-    told = 0.0
-
-    def tell(done: int) -> None:
-        nonlocal told
-        if progress is not None and (done == len(tasks) or time.monotonic() - told > 0.1):
-            told = time.monotonic()
-            progress(stage, done, len(tasks))
-
     with _blas().limit(limits=1, user_api="blas"):
-        if threads <= 1 or len(tasks) == 1:
+        if threads <= 1 or len(tasks) <= 1:
+            told = 0.0
             for done, task in enumerate(tasks, start=1):
                 work(task)
-                tell(done)
+                if progress is not None and (done == len(tasks) or time.monotonic() - told > 0.1):
+                    told = time.monotonic()
+                    progress(stage, done, len(tasks))
             return
+        remaining, stop, n_done = iter(tasks), threading.Event(), [0] * threads
+
+        def worker(number: int) -> None:
+            while not stop.is_set():
+                try:
+                    task = next(remaining)  # one step of a list's iterator: safe between threads
+                except StopIteration:
+                    return
+                work(task)
+                n_done[number] += 1
+
         with ThreadPoolExecutor(threads) as pool:
-            pending = {pool.submit(work, task) for task in tasks}
             try:
+                pending = {pool.submit(worker, number) for number in range(threads)}
                 while pending:
-                    finished, pending = wait(pending, return_when=FIRST_COMPLETED)
+                    finished, pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION)
                     for future in finished:
                         future.result()
-                    tell(len(tasks) - len(pending))
+                    if progress is not None:
+                        progress(stage, sum(n_done), len(tasks))
             except BaseException:
-                for future in pending:
-                    future.cancel()
+                stop.set()
                 raise
