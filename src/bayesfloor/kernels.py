@@ -49,6 +49,7 @@ def _squared_distance(x: Floats, y: Floats) -> float:
     return total
 
 
+# The same lines again: numba's cache cannot tell one function compiled with two sets of options apart.
 @_jit(fastmath={"reassoc", "contract"})
 def _squared_distance_any_order(x: Floats, y: Floats) -> float:
     total = 0.0

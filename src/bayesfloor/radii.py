@@ -100,14 +100,16 @@ class AdaptiveRadii:
         smaller = candidates[0] * _STEP ** window[:-1]
         grid = np.concatenate([[min(closest * 1e-3, smaller[0] / 2)], smaller, candidates])
         windows = [slice(i, i + below + 1) for i in range(1, len(candidates) + 1)]
+        priors = np.bincount(counter.labels, minlength=counter.n_classes) / len(counter.labels)
         single = np.zeros(len(grid))
         ensemble = np.zeros(len(candidates))
         n_alone, everyone = 0, len(probes) == len(counter.points)
         for rows, counts in counter.blocks(grid, None if everyone else probes):
             own = counter.labels[rows]
+            prior = priors[own]
             n_alone += int((counts[:, :, 0].sum(axis=1) == 0).sum())
-            single += [_log_likelihood(counts[:, :, [i]], own, np.ones(1), counter) for i in range(len(grid))]
-            ensemble += [_log_likelihood(counts[:, :, part], own, weights, counter) for part in windows]
+            single += [_log_likelihood(counts[:, :, [i]], own, np.ones(1), prior) for i in range(len(grid))]
+            ensemble += [_log_likelihood(counts[:, :, part], own, weights, prior) for part in windows]
         # Rounded: where candidates tie, the order of the sums must not choose.
         single, ensemble = np.round(single / len(probes), 10), np.round(ensemble / len(probes), 10)
         if n_alone < 0.1 * len(probes):
@@ -206,9 +208,8 @@ class GivenRadii:
         return np.array(self.values) / unit
 
 
-def _log_likelihood(counts: NDArray[np.int32], own: NDArray[np.int64], weights: Floats, counter: BallCounter) -> float:
+def _log_likelihood(counts: NDArray[np.int32], own: NDArray[np.int64], weights: Floats, prior: Floats) -> float:
     """Log likelihood of the labels under the class shares in the balls around them, themselves left out."""
-    prior = (np.bincount(counter.labels, minlength=counter.n_classes) / len(counter.labels))[own]
     n_neighbours = counts[:, :, -1].sum(axis=1)
     shares = neighbour_shares(counts, weights)
     # One neighbour's worth of prior keeps empty balls from a likelihood of zero.
