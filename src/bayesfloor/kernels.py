@@ -544,25 +544,25 @@ def measure_candidates(
     places = np.uint64((1 << index_bits) - 1)
     for i in range(candidates.shape[0]):
         x, n = Q[q_rows[i]], 0
-        for c in range(n_found[i]):
-            if values.size > 0 and values[i, c] < least[i]:
-                continue
+        for c in range(n_found[i]):  # written always, kept if it counts: no branch to predict
             j = y_rows[candidates[i, c]]
-            if groups.size == 0 or groups[j] != q_groups[i]:
-                rows[i, n] = j
-                n += 1
+            rows[i, n] = j
+            keep = (values.size == 0 or values[i, c] >= least[i]) & (groups.size == 0 or groups[j] != q_groups[i])
+            n += np.int64(keep)
         n_found[i] = n
-        for c in range(0, n - 3, 4):  # four sums at once: one addition need not wait for the other
-            y0, y1, y2, y3 = Y[rows[i, c]], Y[rows[i, c + 1]], Y[rows[i, c + 2]], Y[rows[i, c + 3]]
-            t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
+        for c in range(0, n - 7, 8):  # eight sums at once: one addition need not wait for the other
+            a0, a1, a2, a3 = Y[rows[i, c]], Y[rows[i, c + 1]], Y[rows[i, c + 2]], Y[rows[i, c + 3]]
+            b0, b1, b2, b3 = Y[rows[i, c + 4]], Y[rows[i, c + 5]], Y[rows[i, c + 6]], Y[rows[i, c + 7]]
+            s0, s1, s2, s3, t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
             for q in range(x.size):
-                e, f, g, h = y0[q] - x[q], y1[q] - x[q], y2[q] - x[q], y3[q] - x[q]
-                t0 += e * e
-                t1 += f * f
-                t2 += g * g
-                t3 += h * h
-            squared[i, c], squared[i, c + 1], squared[i, c + 2], squared[i, c + 3] = t0, t1, t2, t3
-        for c in range(n - n % 4, n):
+                z = x[q]
+                e, f, g, h = a0[q] - z, a1[q] - z, a2[q] - z, a3[q] - z
+                s0, s1, s2, s3 = s0 + e * e, s1 + f * f, s2 + g * g, s3 + h * h
+                e, f, g, h = b0[q] - z, b1[q] - z, b2[q] - z, b3[q] - z
+                t0, t1, t2, t3 = t0 + e * e, t1 + f * f, t2 + g * g, t3 + h * h
+            squared[i, c], squared[i, c + 1], squared[i, c + 2], squared[i, c + 3] = s0, s1, s2, s3
+            squared[i, c + 4], squared[i, c + 5], squared[i, c + 6], squared[i, c + 7] = t0, t1, t2, t3
+        for c in range(n - n % 8, n):
             squared[i, c] = _squared_distance(x, Y[rows[i, c]])
         bits = squared[i].view(np.uint64)
         for c in range(n):

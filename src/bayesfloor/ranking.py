@@ -51,7 +51,7 @@ def ranked(
     measure_candidates(
         Q, q_rows, q_groups, Y, groups, candidates, values, least, n_found, y_rows, bits, rows, distances, keys
     )  # fmt: skip
-    keys.sort(axis=1)
+    keys[:, : max(1, int(n_found.max(initial=0)))].sort(axis=1)
     settled = np.empty(n, dtype=np.bool_)
     rank_candidates(keys, bits, n_found, rows, distances, complete_below, neighbours, squared, settled)
     return settled
