@@ -141,13 +141,14 @@ class Tiles:
         n, n_radii = len(self.Z), len(squared_radii)
         counts = np.zeros((n, self.n_classes, n_radii), dtype=np.int32)  # in sorted order until the end
         limits = self.limits(self.norms, squared_radii)
+        row_half, half_radii = self.norms**2 / 2, -self.limits(np.zeros(1), squared_radii)[0]
         lock, local = threading.Lock(), threading.local()
 
         def strip(columns: slice) -> None:
             """All pairs of these columns with the rows above them, and among themselves."""
             if not hasattr(local, "buffers"):
-                local.buffers = self.buffers()
-            tile, buffer = local.buffers
+                local.buffers = (*self.buffers(), np.empty(TILE_ROWS * TILE_COLUMNS, dtype=np.int16))
+            tile, buffer, codes = local.buffers
             width = columns.stop - columns.start
             among, starts = self._classes(columns)
             back = np.zeros((self.n_classes, n_radii, width), dtype=np.int32)
@@ -156,8 +157,9 @@ class Tiles:
                 S = self.product(self.Z[rows], columns, tile, buffer)
                 part = np.zeros((len(S), among.stop - among.start, n_radii), dtype=np.int32)
                 count_in_tile_both_ways(
-                    S, self.half[columns], self.labels[rows], limits[rows], self.slack(self.norms[rows], columns),
-                    starts, squared_radii, self.X, self.rows[rows], self.rows[columns], part, back,
+                    S, self.half[columns], self.labels[rows], row_half[rows], half_radii,
+                    self.slack(self.norms[rows], columns), starts, squared_radii, self.X, self.rows[rows],
+                    self.rows[columns], _shaped(codes, *S.shape), part, back,
                 )  # fmt: skip
                 with lock:
                     counts[rows, among] += part
