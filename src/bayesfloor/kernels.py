@@ -169,10 +169,11 @@ def _decide_codes(
         if undecided == 0:
             continue
         for j in range(start, start + block.size):
-            if low_code <= codes[j] <= high_code and values[j] >= lower:
-                if values[j] >= upper or _is_within(x, Y[rows[j]], squared_radius):
-                    found += 1
-                    columns[j] += np.int16(1)
+            if codes[j] < low_code or codes[j] > high_code or values[j] < lower:
+                continue
+            if values[j] >= upper or _is_within(x, Y[rows[j]], squared_radius):
+                found += 1
+                columns[j] += np.int16(1)
     return found
 
 
