@@ -619,7 +619,7 @@ def measure_candidates(
             j = y_rows[candidates[i, c]]
             rows[i, n] = j
             keep = (values.size == 0 or values[i, c] >= least[i]) & (groups.size == 0 or groups[j] != q_groups[i])
-            n += np.int64(keep)
+            n += int(keep)
         n_found[i] = n
         for c in range(0, n - 7, 8):  # eight sums at once: one addition need not wait for the other
             a0, a1, a2, a3 = Y[rows[i, c]], Y[rows[i, c + 1]], Y[rows[i, c + 2]], Y[rows[i, c + 3]]
