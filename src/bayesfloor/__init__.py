@@ -5,6 +5,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import arena, bounds, classical, problems
+    from .bounds import Bound
     from .errors import BayesfloorWarning, DataError, DataTypeError, ParameterError
     from .interval import ConfidenceInterval
     from .learner import BenchmarkLearner
@@ -12,13 +14,16 @@ if TYPE_CHECKING:
     from .nearest import nearest_labels
     from .neighbours import ball_counts
     from .radii import AdaptiveRadii, GivenRadii, PaperRadii
+    from .soft_labels import calibrated_soft_label_error, duplicate_bounds, repeated_label_bounds, soft_label_error
     from .weights import arithmetic_weights, chebyshev_weights, uniform_weights
 
 # Public names load on first use: `import bayesfloor` alone costs neither numba nor scikit-learn.
+_MODULES = {"arena", "bounds", "classical", "problems"}
 _HOME = {
     "AdaptiveRadii": "radii",
     "BayesfloorWarning": "errors",
     "BenchmarkLearner": "learner",
+    "Bound": "bounds",
     "ConfidenceInterval": "interval",
     "DataError": "errors",
     "DataTypeError": "errors",
@@ -27,8 +32,12 @@ _HOME = {
     "ParameterError": "errors",
     "arithmetic_weights": "weights",
     "ball_counts": "neighbours",
+    "calibrated_soft_label_error": "soft_labels",
     "chebyshev_weights": "weights",
+    "duplicate_bounds": "soft_labels",
     "nearest_labels": "nearest",
+    "repeated_label_bounds": "soft_labels",
+    "soft_label_error": "soft_labels",
     "spanning_tree": "mst",
     "uniform_weights": "weights",
 }
@@ -37,16 +46,25 @@ __all__ = [
     "AdaptiveRadii",
     "BayesfloorWarning",
     "BenchmarkLearner",
+    "Bound",
     "ConfidenceInterval",
     "DataError",
     "DataTypeError",
     "GivenRadii",
     "PaperRadii",
     "ParameterError",
+    "arena",
     "arithmetic_weights",
     "ball_counts",
+    "bounds",
+    "calibrated_soft_label_error",
     "chebyshev_weights",
+    "classical",
+    "duplicate_bounds",
     "nearest_labels",
+    "problems",
+    "repeated_label_bounds",
+    "soft_label_error",
     "spanning_tree",
     "uniform_weights",
 ]
@@ -57,6 +75,8 @@ def __getattr__(name: str) -> Any:
         return version("bayesfloor")
     if name in _HOME:
         return getattr(import_module(f".{_HOME[name]}", __name__), name)
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,12 +1,23 @@
-"""Confidence intervals."""
+"""Confidence intervals, and limits with what they rest on."""
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import betaincinv, ndtri
 
-__all__ = ["ConfidenceInterval", "sampling_variance", "score_interval"]
+from .errors import ParameterError
+
+__all__ = [
+    "Bound",
+    "ConfidenceInterval",
+    "check_level",
+    "lower_limit",
+    "sampling_variance",
+    "score_interval",
+    "upper_limit",
+]
 
 Floats = NDArray[np.float64]
 Sizes = NDArray[np.int64]
@@ -25,6 +36,46 @@ class ConfidenceInterval:
 
     def __str__(self) -> str:
         return f"[{self.low:.4f}, {self.high:.4f}] at {100 * self.confidence_level:g}%"
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Limits of the Bayes error and what they rest on.
+
+    Attributes
+    ----------
+    name : str
+    lower, upper : float
+        A lower limit of 0 is none.
+    rests_on : str
+        What is assumed, and whether it holds only asymptotically.
+
+    Examples
+    --------
+    >>> print(Bound("Cover-Hart", 0.1, 0.18, "holds only asymptotically"))
+    Cover-Hart: between 10.00% and 18.00%
+      holds only asymptotically
+    """
+
+    name: str
+    lower: float
+    upper: float
+    rests_on: str
+
+    @property
+    def midpoint(self) -> float:
+        """Middle of the two limits: a point estimate without further merit."""
+        return (self.lower + self.upper) / 2
+
+    def __str__(self) -> str:
+        limits = f"between {self.lower:.2%} and {self.upper:.2%}" if self.lower > 0 else f"at most {self.upper:.2%}"
+        return f"{self.name}: {limits}\n  {self.rests_on}"
+
+
+def check_level(confidence_level: float) -> None:
+    """Refuse a confidence level that is none."""
+    if not isinstance(confidence_level, Real) or not 0 < confidence_level < 1:
+        raise ParameterError(f"confidence_level must lie between 0 and 1, got {confidence_level!r}")
 
 
 def score_interval(estimate: float, n_effective: float, confidence_level: float) -> ConfidenceInterval:
@@ -77,3 +128,42 @@ def sampling_variance(
     # sum_k q_k^2 e_k (1 - e_k) / N_k
     variance = (target_priors**2 * class_errors * (1 - class_errors) / class_counts).sum()
     return float(variance), float(1 / (target_priors**2 / class_counts).sum())
+
+
+def upper_limit(errors: int, n: int, confidence_level: float) -> float:
+    """Largest error rate that `errors` among `n` independent trials do not refute.
+
+    The one-sided limit of Clopper and Pearson (1934): the rate p with P(Bin(n, p) <= errors) = 1 - level. It is
+    exact in the sense that, whatever the true rate, the limit falls below it with probability at most 1 - level.
+
+    Examples
+    --------
+    >>> round(upper_limit(3, 100, 0.95), 5)
+    0.07571
+    >>> round(upper_limit(0, 100, 0.95), 5)  # 1 - 0.05^(1/100), the "rule of three"
+    0.02951
+    """
+    _check_trials(errors, n, confidence_level)
+    return 1.0 if errors == n else float(betaincinv(errors + 1, n - errors, confidence_level))
+
+
+def lower_limit(errors: int, n: int, confidence_level: float) -> float:
+    """Smallest error rate that `errors` among `n` independent trials do not refute.
+
+    The counterpart of `upper_limit`: the rate p with P(Bin(n, p) >= errors) = 1 - level.
+
+    Examples
+    --------
+    >>> round(lower_limit(3, 100, 0.95), 5)
+    0.00823
+    >>> lower_limit(0, 100, 0.95)
+    0.0
+    """
+    _check_trials(errors, n, confidence_level)
+    return 0.0 if errors == 0 else float(betaincinv(errors, n - errors + 1, 1 - confidence_level))
+
+
+def _check_trials(errors: int, n: int, confidence_level: float) -> None:
+    if errors != int(errors) or n != int(n) or not 0 <= errors <= n or n < 1:
+        raise ParameterError(f"errors and n must be whole numbers with 0 <= errors <= n and n >= 1, got {errors}, {n}")
+    check_level(confidence_level)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 __all__ = [
     "apply_floor",
     "change_priors",
+    "cover_hart_lower",
     "error_terms",
     "ordered_terms",
     "paper_symmetrised_terms",
@@ -129,3 +130,18 @@ def paper_symmetrised_terms(ratios: Floats, own: Rows, priors: Floats) -> Floats
     terms = np.minimum(ratios, 1.0) * priors[own][:, None]
     terms[np.arange(len(own)), own] = 0.0
     return terms
+
+
+def cover_hart_lower(error: float, n_classes: int) -> float:
+    """Smallest Bayes error for which the nearest neighbour may err so often (Cover and Hart 1967).
+
+    Inverts e <= E (2 - C / (C - 1) E), which two independent draws from the same posterior obey: hence the lower
+    limit also of any other e that is asymptotically at most the error of the nearest neighbour.
+
+    Examples
+    --------
+    >>> round(cover_hart_lower(0.42, 2), 12)  # 2 E (1 - E) = 0.42 at E = 0.3
+    0.3
+    """
+    most = (n_classes - 1) / n_classes
+    return most * (1 - float(np.sqrt(max(0.0, 1 - error / most))))

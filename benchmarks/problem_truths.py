@@ -1,0 +1,28 @@
+"""Floors of the problems that have no closed form, by Monte Carlo on the exact posterior.
+
+python benchmarks/problem_truths.py        # rewrites src/bayesfloor/problem_truths.json
+"""
+
+import json
+from pathlib import Path
+
+from bayesfloor.problems import _REGISTRY, simulated_error
+
+OUT = Path(__file__).parents[1] / "src" / "bayesfloor" / "problem_truths.json"
+STD, SEED = 1e-4, 2026
+
+
+def main() -> None:
+    """Compute and write them all."""
+    truths = {}
+    for name, (family, parameters) in _REGISTRY.items():
+        distribution = family(**parameters)
+        if distribution.exact_error is None:
+            error, std = simulated_error(distribution, STD, SEED)
+            truths[name] = {"bayes_error": error, "bayes_error_std": std}
+            print(f"{name}: {error:.5f} +- {std:.5f}", flush=True)
+    OUT.write_text(json.dumps(truths, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
