@@ -8,12 +8,16 @@ if TYPE_CHECKING:
     from . import arena, bounds, classical, problems
     from .bounds import Bound
     from .errors import BayesfloorWarning, DataError, DataTypeError, ParameterError
+    from .floor import estimate
     from .interval import ConfidenceInterval
     from .learner import BenchmarkLearner
     from .mst import spanning_tree
     from .nearest import nearest_labels
     from .neighbours import ball_counts
+    from .noise import noise_check
+    from .own_scores import from_scores
     from .radii import AdaptiveRadii, GivenRadii, PaperRadii
+    from .result import FloorResult
     from .soft_labels import calibrated_soft_label_error, duplicate_bounds, repeated_label_bounds, soft_label_error
     from .weights import arithmetic_weights, chebyshev_weights, uniform_weights
 
@@ -27,6 +31,7 @@ _HOME = {
     "ConfidenceInterval": "interval",
     "DataError": "errors",
     "DataTypeError": "errors",
+    "FloorResult": "result",
     "GivenRadii": "radii",
     "PaperRadii": "radii",
     "ParameterError": "errors",
@@ -35,7 +40,10 @@ _HOME = {
     "calibrated_soft_label_error": "soft_labels",
     "chebyshev_weights": "weights",
     "duplicate_bounds": "soft_labels",
+    "estimate": "floor",
+    "from_scores": "own_scores",
     "nearest_labels": "nearest",
+    "noise_check": "noise",
     "repeated_label_bounds": "soft_labels",
     "soft_label_error": "soft_labels",
     "spanning_tree": "mst",
@@ -50,6 +58,7 @@ __all__ = [
     "ConfidenceInterval",
     "DataError",
     "DataTypeError",
+    "FloorResult",
     "GivenRadii",
     "PaperRadii",
     "ParameterError",
@@ -61,7 +70,10 @@ __all__ = [
     "chebyshev_weights",
     "classical",
     "duplicate_bounds",
+    "estimate",
+    "from_scores",
     "nearest_labels",
+    "noise_check",
     "problems",
     "repeated_label_bounds",
     "soft_label_error",

@@ -105,7 +105,13 @@ def default_estimators() -> dict[str, Estimator]:
     """Everything we have, and third-party tools where they are installed."""
     from .classical import ESTIMATORS
 
-    return {**ESTIMATORS, **installed_rivals()}
+    return {"learned floor": _learned_floor, **ESTIMATORS, **installed_rivals()}
+
+
+def _learned_floor(X: Any, y: Any, random_state: int = 0) -> Any:
+    from .floor import estimate
+
+    return estimate(X, y, random_state=random_state)
 
 
 def installed_rivals() -> dict[str, Estimator]:

@@ -1,0 +1,154 @@
+"""Train the rule of the learned floor on random problems with known floor.
+
+python benchmarks/train_floor.py collect --problems 1000     # hours on two cores; continues where it stopped
+python benchmarks/train_floor.py fit                         # rewrites src/bayesfloor/floor_rule.json
+"""
+
+import argparse
+import json
+import warnings
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.optimize import nnls
+
+from bayesfloor.evidence import Evidence, judge, spread
+from random_problems import random_problem
+
+ROOT = Path(__file__).parents[1]
+RECORDS = ROOT / "benchmarks" / "results" / "floor_training.jsonl"
+
+
+def one(seed: int) -> dict:
+    """Evidence on one random problem, and its truth."""
+    from bayesfloor.floor import estimate
+
+    warnings.simplefilter("ignore")
+    problem = random_problem(seed)
+    result = estimate(problem.X, problem.y, n_jobs=1)
+    return {
+        "seed": seed,
+        "family": problem.family,
+        "floor": problem.floor,
+        "oracle": problem.oracle,
+        "ceiling": result.ceiling,
+        "seconds": result.settings["seconds"],
+        **result.evidence,
+    }
+
+
+def collect(n_problems: int) -> None:
+    """Append records of the problems that are not there yet."""
+    done = {json.loads(line)["seed"] for line in RECORDS.read_text().splitlines()} if RECORDS.exists() else set()
+    todo = [seed for seed in range(n_problems) if seed not in done]
+    with RECORDS.open("a", encoding="utf-8") as file:
+        for record in Parallel(n_jobs=2, return_as="generator_unordered")(delayed(one)(seed) for seed in todo):
+            file.write(json.dumps(record) + "\n")
+            file.flush()
+
+
+TERMS = ("ball", "moved late")
+DOUBTS = ("ball", "moved late", "half")
+LEVELS = (0.5, 0.8, 0.9, 0.95, 0.98, 0.99)
+
+
+def huber(A: np.ndarray, target: np.ndarray, limit: float = 0.01) -> np.ndarray:
+    """Least squares in which residuals beyond the limit count linearly; no intercept."""
+    weights = np.zeros(A.shape[1])
+    for _ in range(50):
+        trust = 1 / np.maximum(1, np.abs(target - A @ weights) / limit)
+        weights = np.linalg.solve((A * trust[:, None]).T @ A, (A * trust[:, None]).T @ target)
+    return weights
+
+
+def fit(records: list[dict]) -> dict:
+    """Weights, doubts and quantiles of the residuals: the rule."""
+    evidence = [Evidence(**{field: r[field] for field in Evidence.__dataclass_fields__}) for r in records]
+    terms = [e.terms() for e in evidence]
+    A = np.array([[t[name] for name in TERMS] for t in terms])
+    floor, error, most = (np.array([r[name] for r in records]) for name in ("floor", "error", "majority"))
+    weights = huber(A, floor - error)
+    off = floor - np.clip(error + A @ weights, 0, most)
+    # Squared residual beyond the sampling noise, as a sum of squared terms with weights that are not negative; capped,
+    # so that the few problems that nothing has learned do not decide it alone.
+    sampling = np.array([e.sampling for e in evidence])
+    squares = np.array([[t[name] ** 2 for name in DOUBTS] for t in terms])
+    scale = 1 / (sampling**2 + 1e-5)
+    doubts, _ = nnls(squares * scale[:, None], np.minimum(np.maximum(off**2 - sampling**2, 0) * scale, 25))
+    named = dict(zip(DOUBTS, doubts.tolist(), strict=True))
+    spreads = np.array([spread(e, named) for e in evidence])
+    # Conformal: the interval is as wide as this share of the simulated problems needs, each side by itself.
+    below = [float(np.quantile(-off / spreads, (1 + level) / 2, method="higher")) for level in LEVELS]
+    above = [float(np.quantile(off / spreads, (1 + level) / 2, method="higher")) for level in LEVELS]
+    return {
+        "weights": dict(zip(TERMS, weights.tolist(), strict=True)),
+        "doubts": named,
+        "levels": list(LEVELS),
+        "below": below,
+        "above": above,
+        "n_problems": len(records),
+    }
+
+
+def judged(records: list[dict], rule: dict) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Floors and 95 % intervals by a rule."""
+    found = []
+    for r in records:
+        evidence = Evidence(**{field: r[field] for field in Evidence.__dataclass_fields__})
+        with patch("bayesfloor.evidence._rule", return_value=rule):
+            judgement = judge(evidence, 0.95)
+        found.append((judgement.floor, judgement.low, judgement.high))
+    floor, low, high = np.array(found).T
+    return floor, low, high
+
+
+def report(records: list[dict]) -> str:
+    """Accuracy when every family in turn is left out of the training."""
+    families = sorted({r["family"] for r in records})
+    lines = [
+        "# The rule of the learned floor, each family of problems left out in turn",
+        "",
+        f"Written by `python benchmarks/train_floor.py fit` from {len(records)} random problems.",
+        "",
+        "| family | problems | mean abs. error | x oracle | library, x oracle | worst | coverage | median width |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    rows = []
+    for family in families:
+        held = [r for r in records if r["family"] == family]
+        floor, low, high = judged(held, fit([r for r in records if r["family"] != family]))
+        truth, oracle, error = (np.array([r[name] for r in held]) for name in ("floor", "oracle", "error"))
+        inside = (low <= truth) & (truth <= high)
+        rows.append((np.abs(floor - truth), np.abs(oracle - truth), np.abs(error - truth), inside, high - low))
+    for family, row in [
+        *zip(families, rows, strict=True),
+        ("all", tuple(map(np.concatenate, zip(*rows, strict=True)))),
+    ]:
+        off, oracle, error, inside, width = row
+        lines.append(
+            f"| {family} | {len(off)} | {off.mean():.4f} | {off.mean() / oracle.mean():.2f} "
+            f"| {error.mean() / oracle.mean():.2f} | {off.max():.3f} | {100 * inside.mean():.0f} % "
+            f"| {np.median(width):.3f} |"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("command", choices=["collect", "fit"])
+    parser.add_argument("--problems", type=int, default=1000)
+    options = parser.parse_args()
+    if options.command == "collect":
+        collect(options.problems)
+    else:
+        everything = [json.loads(line) for line in RECORDS.read_text().splitlines()]
+        table = report(everything)
+        print(table)
+        (RECORDS.parent / "floor_rule.md").write_text(table + "\n", encoding="utf-8")
+        rule = fit(everything)
+        print(json.dumps(rule, indent=1))
+        (ROOT / "src" / "bayesfloor" / "floor_rule.json").write_text(
+            json.dumps(rule, indent=1) + "\n", encoding="utf-8"
+        )

@@ -1,0 +1,149 @@
+"""What the scores say about the floor, in a handful of numbers, and the rule that combines them.
+
+Near the boundary between two classes, noise of variance s^2 in an estimated posterior lowers the mean of 1 - max (the
+plug-in) by about g s^2, g being the density of rows at the boundary, and raises the error of the rule that follows it
+by as much. The library's error and its plug-in therefore enclose the floor, but for what the library cannot represent;
+that shows in how both fall with the number of training rows.
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Evidence", "Judgement", "judge", "score_space", "summarise"]
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+_DIMENSIONS = 4  # balls stay full up to about so many
+_BALL_CLASSES = 3  # ... and are as good as the best up to two
+_CLASSES = 5  # up to so many classes the scores are taken whole, C - 1 dimensions
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Figures that the floor is judged from; errors are of rows that the models had not seen.
+
+    Attributes
+    ----------
+    n, n_features, n_classes : int
+    majority : float
+        Error of always naming the largest class.
+    error, plugin : float
+        Of the pooled library trained on four fifths: share of errors, and mean of 1 - largest probability.
+    half_error, half_plugin, quarter_error, quarter_plugin : float
+        The same with half and a quarter of the training rows.
+    ball : float
+        Epsilon-ball ensemble in the space of the scores.
+    raw : float or None
+        The same in the features themselves, where there are few and its balls can carry it.
+    moved : float
+        What the decisions are worth that change from the quarter to the half stage: mean difference, in the mean of
+        both posteriors, between the two classes named. It is near the error that the smaller training set costs, and
+        less noisy than a difference of two counts of errors.
+    moved_late, moved_apart : float
+        The same from half to whole, and between two quarters.
+    """
+
+    n: int
+    n_features: int
+    n_classes: int
+    majority: float
+    error: float
+    plugin: float
+    half_error: float
+    half_plugin: float
+    quarter_error: float
+    quarter_plugin: float
+    ball: float
+    raw: float | None
+    moved: float
+    moved_late: float
+    moved_apart: float
+
+    @property
+    def sampling(self) -> float:
+        """Standard error of a share of errors among so many rows."""
+        return float(np.sqrt(max(self.error * (1 - self.error), 1 / self.n) / self.n))
+
+    def terms(self) -> dict[str, float]:
+        """Corrections of the error that the rule weighs.
+
+        Balls enter where the score space has one or two dimensions. All fade out where the library does no better
+        than naming the largest class: there is nothing to correct in pure noise.
+        """
+        signal = float(np.clip((self.majority - self.error) / (2 * self.sampling), 0, 1))
+        return {
+            "ball": signal * (self.ball - self.error) if self.n_classes <= _BALL_CLASSES else 0.0,
+            "plugin": signal * (self.plugin - self.error),
+            "raw": 0.0 if self.raw is None else signal * (self.raw - self.error),
+            "half": signal * (self.half_error - self.error),
+            "quarter": signal * (self.quarter_error - self.error),
+            "moved": signal * self.moved,
+            "moved late": signal * self.moved_late,
+            "moved apart": signal * self.moved_apart,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The floor and its interval."""
+
+    floor: float
+    low: float
+    high: float
+
+
+def summarise(P: Floats, y: Rows, weights: Floats) -> tuple[float, float]:
+    """Error of the most probable class, and mean of 1 - its probability; rows count by their weights."""
+    wrong = P.argmax(axis=1) != y
+    return float(weights @ wrong), float(weights @ (1 - P.max(axis=1)))
+
+
+def score_space(P: Floats) -> Floats:
+    """Coordinates in which balls are drawn: C - 1 log-odds, or the principal directions of many.
+
+    Twice the log-odds of two classes; up to five classes all C - 1 dimensions of the centred log-probabilities; beyond,
+    the four directions that carry most, since balls in more are empty and classes that compete anywhere do so in few.
+    """
+    logs = np.log(np.maximum(P, 1e-4))
+    logs -= logs.mean(axis=1, keepdims=True)
+    if P.shape[1] == 2:
+        return 2 * logs[:, :1]
+    logs -= logs.mean(axis=0)
+    _, vectors = np.linalg.eigh(logs.T @ logs)
+    kept = P.shape[1] - 1 if P.shape[1] <= _CLASSES else _DIMENSIONS
+    return np.asarray(logs @ vectors[:, ::-1][:, :kept])
+
+
+def judge(evidence: Evidence, confidence_level: float) -> Judgement:
+    """Combine the figures by the stored rule, and widen by what its residuals were on simulated problems."""
+    rule = _rule()
+    terms = evidence.terms()
+    shift = sum(weight * terms[name] for name, weight in rule["weights"].items())
+    floor = float(np.clip(evidence.error + shift, 0.0, evidence.majority))
+    scale = spread(evidence, rule["doubts"])
+    below, above = (float(np.interp(confidence_level, rule["levels"], rule[side])) for side in ("below", "above"))
+    # The largest share is itself only known up to sampling noise: the interval may pass it, the floor may not.
+    return Judgement(floor, max(0.0, floor - below * scale), min(1 - 1 / evidence.n_classes, floor + above * scale))
+
+
+def spread(evidence: Evidence, doubts: dict[str, float]) -> float:
+    """Scale of the residual: sampling noise, and doubt that grows with what the correction rests on."""
+    terms = evidence.terms()
+    return float(np.sqrt(evidence.sampling**2 + sum(weight * terms[name] ** 2 for name, weight in doubts.items())))
+
+
+@cache
+def _rule() -> dict[str, Any]:
+    """Weights found on simulated problems by benchmarks/train_floor.py."""
+    return dict(json.loads(files(__package__).joinpath("floor_rule.json").read_text(encoding="utf-8")))

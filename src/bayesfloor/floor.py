@@ -1,0 +1,280 @@
+"""The learned floor: learn the representation, then benchmark it."""
+
+import time
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .bounds import Bound, all_bounds
+from .errors import BayesfloorWarning, DataError, ParameterError
+from .evidence import Evidence, judge, score_space, summarise
+from .interval import ConfidenceInterval, upper_limit
+from .labels import plain
+from .learner import BenchmarkLearner
+from .neighbours import group_codes
+from .result import CurvePoint, Estimate, FloorResult, LearnerScore
+from .scores import Stage, cross_fit, locked_errors, pooled
+from .settings import target_priors
+from .standardize import class_keys, order_by_content, standardize
+from .validate import Dataset, row_keys, validate
+from .workers import Progress, n_threads
+
+__all__ = ["ball_estimate", "estimate", "pair_shares"]
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+# Rows that a model is trained on at most.
+EFFORTS = {"fast": 2_000, "balanced": 10_000, "thorough": 50_000}
+_FEW_FEATURES = 6  # up to so many the balls may be full in the features themselves
+_FEWEST_ROWS, _FEWEST_PER_CLASS = 30, 5
+
+
+def estimate(
+    X: Any,
+    y: Any,
+    *,
+    classifiers: Sequence[Any] | Mapping[str, Any] = (),
+    groups: Any = None,
+    priors: str | Mapping[Hashable, float] | ArrayLike | None = None,
+    effort: str = "balanced",
+    confidence_level: float = 0.95,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> FloorResult:
+    """Estimate the floor: the lowest error any classifier could reach on data like these.
+
+    A library of unlike classifiers is cross-fitted; their pooled scores are a representation of a few dimensions in
+    which the epsilon-ball estimator works, and what they gain with the number of rows tells how far the floor is
+    below them. See `docs/method.md`.
+
+    Parameters
+    ----------
+    X : array-like of shape (N, d)
+        Numbers: lists, numpy arrays or frames.
+    y : array-like of shape (N,)
+        Labels of any kind.
+    classifiers : sequence or mapping of scikit-learn classifiers, optional
+        Join the library.
+    groups : array-like of shape (N,), optional
+        Rows of one group (copies of one record, one patient) are never split between training and test.
+    priors : None, "balanced", mapping or array
+        Class shares to estimate the floor for; None: those of the data.
+    effort : {"fast", "balanced", "thorough"}
+        How many rows a model is trained on at most (2,000, 10,000, 50,000), and how many trees there are.
+    confidence_level : float
+        Of interval and ceiling.
+    random_state : int
+        Same seed, same answer, whatever the number of threads and the order of rows and classes.
+    n_jobs : int, optional
+        Threads; None means all cores.
+    progress : callable, optional
+        Called as ``progress(stage, done, total)``.
+
+    Returns
+    -------
+    FloorResult
+
+    Examples
+    --------
+    >>> from bayesfloor import problems
+    >>> X, y = problems.get("gaussians_10d", shift=2).sample(600, random_state=0)
+    >>> result = estimate(X, y, effort="fast", n_jobs=1)   # the true floor is 0.1587
+    >>> 0.1587 in result.interval, result.floor <= result.ceiling
+    (True, True)
+    """
+    started = time.perf_counter()
+    data = validate(X, y)
+    _check(data, effort, confidence_level, random_state)
+    order, codes = _arranged(data)
+    rows, labels = data.X[order], codes[data.labels[order]]
+    grouped = group_codes(groups, data.n_samples)
+    target = None if priors is None else target_priors(priors, data)
+    row_weights = np.full(data.n_samples, 1 / data.n_samples)
+    if target is not None:
+        row_weights = ((target / data.priors) / data.n_samples)[data.labels[order]]
+    stages, fold, dropped = cross_fit(
+        np.ascontiguousarray(rows), labels, data.n_classes,
+        groups=None if grouped is None else grouped[order], extra=_named(classifiers), effort=effort,
+        max_rows=EFFORTS[effort], seed=random_state, threads=n_threads(n_jobs), progress=progress,
+    )  # fmt: skip
+    original = np.argsort(codes)  # stage columns -> sorted labels
+    changed = np.ones(data.n_classes) if target is None else (target / data.priors)[original]
+    pools = [pooled(stage, labels, random_state) for stage in stages]
+    P = [_reweighted(pool, changed) for pool, _ in pools]
+    figures = [summarise(p, labels, row_weights) for p in P]
+    ball = ball_estimate(P[0], labels, target if target is None else target[original], n_jobs)
+    majority = 1 - float((data.priors if target is None else target).max())
+    n_effective = data.n_samples if target is None else round(float(1 / (target**2 / data.class_counts).sum()))
+    evidence = Evidence(
+        n=n_effective, n_features=data.X.shape[1], n_classes=data.n_classes, majority=majority,
+        error=figures[0][0], plugin=figures[0][1], half_error=figures[1][0], half_plugin=figures[1][1],
+        quarter_error=(figures[2][0] + figures[3][0]) / 2, quarter_plugin=(figures[2][1] + figures[3][1]) / 2,
+        ball=ball, raw=_raw(data, target, n_jobs), moved=_moved(P[1], P[2], row_weights),
+        moved_late=_moved(P[0], P[1], row_weights), moved_apart=_moved(P[2], P[3], row_weights),
+    )  # fmt: skip
+    judgement = judge(evidence, confidence_level)
+    wrong, n_locked = locked_errors(stages[0], stages[1], labels, fold, changed)
+    ceiling = _ceiling(wrong, n_locked, None if target is None else target[original], confidence_level)
+    bounds = all_bounds(data.X, data.classes[data.labels], n_jobs=n_jobs) if target is None else ()
+    floor = min(judgement.floor, ceiling)
+    back = np.argsort(order)
+    posterior = P[0][back][:, codes]
+    return FloorResult(
+        floor=floor,
+        interval=ConfidenceInterval(min(judgement.low, floor), max(judgement.high, floor), confidence_level),
+        ceiling=ceiling,
+        estimates=_estimates(evidence, floor),
+        bounds=bounds,
+        learners=_learners(stages[0], labels, pools[0][1]),
+        learning_curve=tuple(CurvePoint(s.n_train, f[0], f[1]) for s, f in zip(stages[:3], figures[:3], strict=True)),
+        classes=tuple(plain(data.classes)),
+        priors=tuple((data.priors if target is None else target).tolist()),
+        pair_error=pair_shares(posterior, row_weights[back], floor),
+        posterior=posterior,
+        labels=data.labels,
+        reasons=_reasons(evidence, data, floor, judgement.high - judgement.low, bounds, ceiling),
+        notes=(*data.notes, *(f"left out: {name}" for name in dropped)),
+        evidence=evidence.to_dict(),
+        settings={
+            "effort": effort, "random_state": random_state, "confidence_level": confidence_level,
+            "bayesfloor": version("bayesfloor"), "seconds": round(time.perf_counter() - started, 3),
+        },
+    )  # fmt: skip
+
+
+def _ceiling(wrong: Rows, tested: Rows, priors: Floats | None, confidence_level: float) -> float:
+    """Clopper-Pearson limit; for given class shares the sum of the classes' limits, each at a stricter level."""
+    if priors is None:
+        return upper_limit(int(wrong.sum()), int(tested.sum()), confidence_level)
+    level = 1 - (1 - confidence_level) / len(priors)
+    limits = [upper_limit(int(k), int(n), level) if n else 1.0 for k, n in zip(wrong, tested, strict=True)]
+    return float(priors @ limits)
+
+
+def _check(data: Dataset, effort: str, confidence_level: float, random_state: int) -> None:
+    if effort not in EFFORTS:
+        raise ParameterError(f"effort must be one of {', '.join(EFFORTS)}; got {effort!r}")
+    if not 0.5 <= confidence_level <= 0.99:
+        raise ParameterError(f"confidence_level must be between 0.5 and 0.99, got {confidence_level!r}")
+    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:
+        raise ParameterError(f"random_state must be a whole number, 0 or more; got {random_state!r}")
+    if data.n_samples < _FEWEST_ROWS:
+        raise DataError(f"{data.n_samples} rows are too few to learn from: {_FEWEST_ROWS} at least are needed")
+    if data.class_counts.min() < _FEWEST_PER_CLASS:
+        rare = plain(data.classes)[data.class_counts.argmin()]
+        raise DataError(
+            f"class {rare!r} has {data.class_counts.min()} rows; {_FEWEST_PER_CLASS} at least are needed of each, "
+            "so that every model sees some: merge it with another class, or drop it"
+        )
+
+
+def _arranged(data: Dataset) -> tuple[Rows, Rows]:
+    """Order of the rows, and a code for each class, that depend on the content alone and not on its units."""
+    points, _ = standardize(data.X, unit_variance=True)
+    spread = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
+    mean_spread = np.bincount(data.labels, weights=spread) / data.class_counts
+    keys = class_keys(row_keys(points), data.labels, data.n_classes)  # only where the others tie
+    by_content = np.lexsort((keys, np.round(mean_spread / mean_spread.max(), 6), data.class_counts))
+    codes = np.argsort(by_content)
+    return order_by_content(points, codes[data.labels], data.n_classes), codes
+
+
+def _named(classifiers: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(classifiers, Mapping):
+        return {str(name): model for name, model in classifiers.items()}
+    named: dict[str, Any] = {}
+    for model in classifiers:
+        name = type(model).__name__
+        named[name if name not in named else f"{name} {len(named) + 1}"] = model
+    return named
+
+
+def _reweighted(P: Floats, change: Floats) -> Floats:
+    """Posteriors under changed class shares."""
+    changed = P * change
+    return np.asarray(changed / changed.sum(axis=1, keepdims=True))
+
+
+def ball_estimate(P: Floats, labels: Rows, priors: Floats | None, n_jobs: int | None) -> float:
+    """Epsilon-ball ensemble in the space of the scores."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayesfloorWarning)
+        learner = BenchmarkLearner(standardize=False, priors=priors, n_jobs=n_jobs, max_queries=20_000)
+        return float(learner.fit(score_space(P), labels).bayes_error_)
+
+
+def _raw(data: Dataset, priors: Floats | None, n_jobs: int | None) -> float | None:
+    if data.X.shape[1] > _FEW_FEATURES:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayesfloorWarning)
+        learner = BenchmarkLearner(priors=priors, n_jobs=n_jobs, max_queries=20_000).fit(data.X, data.labels)
+    return float(learner.bayes_error_) if learner.reliable_ else None
+
+
+def _moved(P: Floats, Q: Floats, weights: Floats) -> float:
+    mean, at = (P + Q) / 2, np.arange(len(P))
+    return float(weights @ np.abs(mean[at, P.argmax(axis=1)] - mean[at, Q.argmax(axis=1)]))
+
+
+def _estimates(evidence: Evidence, floor: float) -> tuple[Estimate, ...]:
+    return (
+        Estimate(
+            "floor", floor, "the figures below, combined by weights learned on simulated problems with known floor"
+        ),
+        Estimate("library's error", evidence.error, "errors of the pooled library on rows it has not seen: too high"),
+        Estimate("library's plug-in", evidence.plugin, "mean of 1 - largest probability: right if they are calibrated"),
+        Estimate("balls in score space", evidence.ball, "epsilon-ball ensemble on the library's scores"),
+    )
+
+
+def _learners(stage: Stage, y: Rows, weights: dict[str, float]) -> tuple[LearnerScore, ...]:
+    best: dict[str, LearnerScore] = {}
+    for name, learner, logs in zip(stage.names, stage.learner, stage.logs, strict=True):
+        loss = -float(logs[np.arange(len(y)), y].mean())
+        if learner not in best or loss < best[learner].log_loss:
+            best[learner] = LearnerScore(name, float((logs.argmax(axis=1) != y).mean()), loss, weights[learner])
+    return tuple(sorted(best.values(), key=lambda score: score.error))
+
+
+def pair_shares(P: Floats, weights: Floats, floor: float) -> tuple[tuple[float, ...], ...]:
+    """Share of the floor that class k (row) loses to class c (column)."""
+    winner, n_classes = P.argmax(axis=1), P.shape[1]
+    table = np.zeros((n_classes, n_classes))
+    for c in range(n_classes):
+        table[:, c] = weights[winner == c] @ P[winner == c]
+    np.fill_diagonal(table, 0.0)
+    total = table.sum()
+    return tuple(map(tuple, (table * (floor / total if total > 0 else 0.0)).tolist()))
+
+
+def _reasons(
+    evidence: Evidence, data: Dataset, floor: float, width: float, bounds: tuple[Bound, ...], ceiling: float
+) -> tuple[str, ...]:
+    reasons = []
+    falling = evidence.half_error - evidence.error
+    noise = float(np.sqrt(max(evidence.error * (1 - evidence.error), 1e-4) / evidence.n))
+    if falling > 2 * noise:
+        reasons.append(
+            f"the learning curve is still falling ({evidence.half_error:.1%} with half the rows, {evidence.error:.1%} "
+            "with all): more data would tighten the estimate"
+        )
+    if data.copied_share > 0.01:
+        reasons.append(f"{data.copied_share:.1%} of the rows are copies: pass groups=, or drop them")
+    if data.n_samples < 10 * data.X.shape[1]:
+        reasons.append(f"{data.n_samples} rows for {data.X.shape[1]} columns: fewer than ten per column")
+    if data.class_counts.min() < 30:
+        rare = plain(data.classes)[data.class_counts.argmin()]
+        reasons.append(f"class {rare!r} has only {data.class_counts.min()} rows")
+    reasons.extend(
+        f"the {bound.name} lower bound ({bound.lower:.1%}) is above the ceiling ({ceiling:.1%}): it does not hold"
+        for bound in bounds
+        if bound.lower > ceiling
+    )
+    return tuple(reasons)

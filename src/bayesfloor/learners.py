@@ -1,0 +1,458 @@
+"""The library: unlike classifiers that learn the scores in which the floor is estimated.
+
+Each learner is a function of a `Fold` and returns, for one or several settings of it, log-probabilities of the rows to
+be predicted. Settings that share most of their work (a path of penalties, several numbers of neighbours) come from one
+call; which of them is used is decided later, on rows that did not train them.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from scipy.special import log_softmax
+
+__all__ = ["LIBRARY", "Fold", "log_probabilities"]
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+Scores = dict[str, Floats]
+
+_LEAST = 1e-4  # no probability is below this: one learner's certainty must not veto all others
+_FAR = 8.0  # standardized features are clipped here
+_WIDE = 256  # beyond so many columns, methods that need distances or covariances work on principal components
+_COMPONENTS = 128
+
+
+@dataclass(eq=False)
+class Fold:
+    """Rows to train on, rows to predict, and what several learners need of both.
+
+    Parameters
+    ----------
+    X, y : ndarray
+        Training rows; codes 0..n_classes-1, of which some may be missing here.
+    T : ndarray
+        Rows to predict.
+    n_classes : int
+    seed : int
+    """
+
+    X: Floats
+    y: Rows
+    T: Floats
+    n_classes: int
+    seed: int
+    effort: str = "balanced"
+
+    @property
+    def n(self) -> int:
+        """Rows to train on."""
+        return len(self.y)
+
+    @cached_property
+    def counts(self) -> Rows:
+        """Training rows per class."""
+        return np.bincount(self.y, minlength=self.n_classes)
+
+    @cached_property
+    def prior(self) -> Floats:
+        """Class shares, none of them 0."""
+        return np.asarray((self.counts + 0.5) / (self.n + 0.5 * self.n_classes), dtype=np.float64)
+
+    @cached_property
+    def standard(self) -> tuple[Floats, Floats]:
+        """Standardized training rows and rows to predict, clipped; principal components if there are many columns."""
+        Z, T = _standardized(self.X, self.T)
+        if Z.shape[1] <= _WIDE:
+            return Z, T
+        values, vectors = np.linalg.eigh(Z.T @ Z)
+        axes = vectors[:, np.argsort(values)[::-1][: min(_COMPONENTS, self.n - 1)]]
+        # Signs do not matter to any learner, nor does the basis of equal eigenvalues.
+        return _standardized_together(Z @ axes, T @ axes)
+
+    @cached_property
+    def radial(self) -> tuple[Floats, Floats]:
+        """Squared distance from the centre, standardized and, where there are rows for it, Mahalanobis."""
+        Z, T = self.standard
+        d = Z.shape[1]
+        columns = [(Z**2).mean(axis=1)], [(T**2).mean(axis=1)]
+        if 1 < d <= self.n / 15:
+            shrink = min(0.9, d / self.n + 0.01)
+            L = np.linalg.cholesky((1 - shrink) * np.cov(Z.T) + shrink * np.eye(d))
+            for part, rows in zip(columns, (Z, T), strict=True):
+                part.append((solve_triangular(L, rows.T, lower=True) ** 2).mean(axis=0))
+        return np.stack(columns[0], axis=1), np.stack(columns[1], axis=1)
+
+    @cached_property
+    def with_radial(self) -> tuple[Floats, Floats]:
+        """The columns as they are, and the distances from the centre."""
+        return np.hstack([self.X, self.radial[0]]), np.hstack([self.T, self.radial[1]])
+
+    @cached_property
+    def weighted(self) -> tuple[Floats, Floats]:
+        """Standardized columns, each stretched by its importance to the trees: distances without the noise columns."""
+        Z, T = self.standard
+        if Z.shape[1] != self.X.shape[1]:
+            return Z, T
+        importances = self.forest.feature_importances_[: Z.shape[1]] + 1e-6
+        weights = np.maximum(importances / importances.max(), 1e-3)
+        return Z * weights, T * weights
+
+    @cached_property
+    def forest(self) -> Any:
+        """Extremely randomised trees on the columns and the distances from the centre."""
+        from sklearn.ensemble import ExtraTreesClassifier
+
+        d = self.X.shape[1]
+        trees = ExtraTreesClassifier(
+            {"fast": 40, "balanced": 60, "thorough": 200}[self.effort],
+            min_samples_leaf=3,
+            max_features="sqrt" if d < 4 else max(2, min(d // 3, 40)),
+            random_state=self.seed,
+            n_jobs=1,
+        )
+        return trees.fit(self.with_radial[0], self.y)
+
+
+def log_probabilities(P: Floats, columns: Rows | None = None, n_classes: int | None = None) -> Floats:
+    """Logarithms of probabilities, none below the least; `columns` are the classes that P knows.
+
+    Examples
+    --------
+    >>> np.exp(log_probabilities(np.array([[1.0, 0.0]]))).round(4)
+    array([[9.999e-01, 1.000e-04]])
+    """
+    if columns is not None and n_classes is not None and len(columns) != n_classes:
+        full = np.zeros((len(P), n_classes))
+        full[:, columns] = P
+        P = full
+    P = np.maximum(P, _LEAST)
+    return np.log(P / P.sum(axis=1, keepdims=True))
+
+
+def _from_scores(scores: Floats) -> Floats:
+    return log_probabilities(np.exp(log_softmax(scores, axis=1)))
+
+
+def _standardized(X: Floats, T: Floats) -> tuple[Floats, Floats]:
+    mean, deviation = X.mean(axis=0), X.std(axis=0)
+    deviation = np.where(deviation > 1e-12 * (1 + np.abs(mean)), deviation, np.inf)  # constant here: becomes 0
+    return np.clip((X - mean) / deviation, -_FAR, _FAR), np.clip((T - mean) / deviation, -_FAR, _FAR)
+
+
+def _standardized_together(X: Floats, T: Floats) -> tuple[Floats, Floats]:
+    """One scale for all columns: principal components keep their proportions."""
+    scale = float(np.sqrt((X**2).mean(axis=0).max())) or 1.0
+    return X / scale, T / scale
+
+
+# --- linear models ------------------------------------------------------------------------------------------
+
+
+def _logistic(fold: Fold, A: Floats, B: Floats, penalties: Sequence[float], name: str) -> Scores:
+    from sklearn.linear_model import LogisticRegression
+
+    found = {}
+    for c in penalties:
+        model = LogisticRegression(C=c, max_iter=60, tol=1e-3).fit(A, fold.y)
+        found[f"{name} {c:g}"] = log_probabilities(model.predict_proba(B), model.classes_, fold.n_classes)
+    return found
+
+
+def linear(fold: Fold) -> Scores:
+    """Logistic regression."""
+    return _logistic(fold, *_standardized(fold.X, fold.T), (0.01, 0.3, 10.0), "linear")
+
+
+def quadratic(fold: Fold) -> Scores:
+    """Logistic regression on squares, products (of up to ten columns) and the distance from the centre."""
+    (Z, T), (R, S) = fold.standard, fold.radial
+    d = Z.shape[1]
+    first, second = np.triu_indices(d, 1) if d <= 10 else (np.empty(0, int), np.empty(0, int))
+
+    def expanded(rows: Floats, radial: Floats) -> Floats:
+        products = np.clip(rows[:, first] * rows[:, second], -10, 10)
+        distance = radial[:, :1] * d
+        parts = [rows, np.minimum(rows**2, 16), np.minimum(distance, _FAR * d), np.log(distance + 0.1 * d)]
+        return np.hstack([*parts, np.minimum(radial[:, -1:], _FAR), products])
+
+    return _logistic(fold, *_standardized(expanded(Z, R), expanded(T, S)), (0.01, 0.3, 10.0), "quadratic")
+
+
+def additive(fold: Fold) -> Scores:
+    """Logistic regression on curves of each column's ranks, and on hinges of the distance from the centre."""
+    (Z, T), (R, S) = fold.standard, fold.radial
+    if Z.shape[1] > 128:
+        return {}
+    degree = 4 if Z.shape[1] <= 40 else 2
+    hinges = np.linspace(-1, 0.8, 10)
+
+    def expanded(rows: Floats, radial: Floats) -> Floats:
+        U, V = _ranks(Z, rows), _ranks(R, radial)
+        legendre = [U, 1.5 * U**2 - 0.5, 2.5 * U**3 - 1.5 * U, (35 * U**4 - 30 * U**2 + 3) / 8][:degree]
+        bends = [np.maximum(V - at, 0) for at in hinges]
+        return np.hstack([*legendre, np.log((1.02 - U) / (1.02 + U)) / 2, *bends])
+
+    return _logistic(fold, *_standardized(expanded(Z, R), expanded(T, S)), (0.02, 0.3, 5.0), "additive")
+
+
+def distance(fold: Fold) -> Scores:
+    """Logistic regression on hinges of the distance from the centre alone."""
+    R, S = fold.radial
+    hinges = np.linspace(-1, 0.8, 20)
+
+    def bent(radial: Floats) -> Floats:
+        return np.hstack([np.maximum(_ranks(R, radial) - at, 0) for at in hinges])
+
+    return _logistic(fold, *_standardized(bent(R), bent(S)), (1.0, 30.0), "distance")
+
+
+def _ranks(reference: Floats, rows: Floats) -> Floats:
+    """Place of each value among the reference column, from -1 to 1."""
+    ranks = np.empty_like(rows)
+    for j in range(rows.shape[1]):
+        ordered = np.sort(reference[:, j])
+        low, high = np.searchsorted(ordered, rows[:, j], "left"), np.searchsorted(ordered, rows[:, j], "right")
+        ranks[:, j] = (low + high) / len(ordered) - 1
+    return ranks
+
+
+# --- densities ----------------------------------------------------------------------------------------------
+
+
+def gaussian(fold: Fold) -> Scores:
+    """Gaussians per class with covariances from one shared matrix to each class's own, shrunk as the rows demand."""
+    Z, T = fold.standard
+    (n, d), counts = Z.shape, fold.counts
+    means = np.stack([Z[fold.y == c].mean(axis=0) if counts[c] else np.zeros(d) for c in range(fold.n_classes)])
+    residuals = Z - means[fold.y]
+    pooled = residuals.T @ residuals / max(n - fold.n_classes, 1) + 1e-3 * np.eye(d)
+    shrink = min(0.9, d / n * 0.5 + 0.01)
+    shared = (1 - shrink) * pooled + shrink * np.trace(pooled) / d * np.eye(d)
+    own = []
+    for c in range(fold.n_classes):
+        rows = residuals[fold.y == c]
+        own.append(rows.T @ rows / max(counts[c] - 1, 1))
+    weight = np.where(counts > 1, np.clip(d / np.maximum(counts, 1), 0.02, 0.7), 1.0)
+    variances = [(np.diag(S) * k + np.diag(pooled) * 4) / (k + 4) for S, k in zip(own, counts, strict=True)]
+    L = np.linalg.cholesky(shared)
+    sizes = [np.trace(solve_triangular(L, solve_triangular(L, S, lower=True).T, lower=True)) / d for S in own]
+    spheres = [max(size, 0.05) * shared if k > 1 else shared for size, k in zip(sizes, counts, strict=True)]
+    distances = _DistancesTo(T, means, fold.prior)
+    return {
+        "gaussian shared": distances.scores([shared] * fold.n_classes),
+        "gaussian own": distances.scores([(1 - w) * S + w * shared for S, w in zip(own, weight, strict=True)]),
+        "gaussian half": distances.scores([0.4 * S + 0.6 * shared for S in own]),
+        "gaussian diagonal": distances.scores([np.diag(v) for v in variances]),
+        "sphere": distances.scores(spheres),
+        "sphere heavy": distances.scores(spheres, heavy=True),
+    }
+
+
+@dataclass(eq=False)
+class _DistancesTo:
+    T: Floats
+    means: Floats
+    prior: Floats
+
+    def scores(self, covariances: Sequence[Floats], heavy: bool = False) -> Floats:
+        """Log-probabilities under Gaussians, or under heavy-tailed (Student, 3 degrees) distributions."""
+        scores, d = np.empty((len(self.T), len(self.means))), self.T.shape[1]
+        for c, covariance in enumerate(covariances):
+            L = np.linalg.cholesky(covariance)
+            squared = (solve_triangular(L, (self.T - self.means[c]).T, lower=True) ** 2).sum(axis=0)
+            energy = (3 + d) / 2 * np.log1p(squared / 3) if heavy else squared / 2
+            scores[:, c] = np.log(self.prior[c]) - np.log(np.diag(L)).sum() - energy
+        return _from_scores(scores)
+
+
+def mixtures(fold: Fold) -> Scores:
+    """A few Gaussians per class."""
+    from sklearn.mixture import GaussianMixture
+
+    Z, T = fold.standard
+    d = Z.shape[1]
+    if d > 30 or fold.n_classes > 10 or fold.counts.min() < 2:
+        return {}
+    scores = np.empty((len(T), fold.n_classes))
+    for c, count in enumerate(fold.counts):
+        k = int(np.clip(count // (4 * d + 10), 1, 3))
+        model = GaussianMixture(
+            k, covariance_type="full" if count > 4 * k * d else "diag", reg_covar=0.03, max_iter=25, tol=1e-2,
+            init_params="k-means++", random_state=fold.seed,
+        )  # fmt: skip
+        scores[:, c] = model.fit(Z[fold.y == c]).score_samples(T) + np.log(fold.prior[c])
+    return {"mixtures": _from_scores(scores)}
+
+
+# --- neighbours and kernels ---------------------------------------------------------------------------------
+
+
+def neighbours(fold: Fold) -> Scores:
+    """Shares of the classes among the k nearest rows."""
+    return _neighbours(fold, *fold.standard, "neighbours")
+
+
+def weighted_neighbours(fold: Fold) -> Scores:
+    """The same in columns stretched by their importance."""
+    return _neighbours(fold, *fold.weighted, "weighted neighbours")
+
+
+def _neighbours(fold: Fold, Z: Floats, T: Floats, name: str) -> Scores:
+    from .nearest import nearest_labels
+
+    ks = [k for k in (5, 15, 45, 135) if k < fold.n // 3]
+    if not ks:
+        return {}
+    found, _ = nearest_labels(Z, fold.y, ks[-1], queries=T, n_jobs=1)
+    votes = {k: np.empty((len(T), fold.n_classes)) for k in ks}
+    for c in range(fold.n_classes):
+        among = np.cumsum(found == c, axis=1)
+        for k in ks:
+            votes[k][:, c] = among[:, k - 1]
+    return {f"{name} {k}": log_probabilities((votes[k] + fold.prior) / (k + 1)) for k in ks}
+
+
+def kernel(fold: Fold) -> Scores:
+    """Ridge regression of the class indicators on a Gaussian kernel at some of the rows (Nystroem), several widths."""
+    Z, T = fold.weighted
+    rng = np.random.default_rng(fold.seed)
+    n_landmarks = min(200, fold.n // 2)
+    landmarks = Z[rng.permutation(fold.n)[:n_landmarks]]
+    to_train, to_predict = _squared(Z, landmarks), _squared(T, landmarks)
+    between = _squared(landmarks, landmarks)
+    scale = float(np.median(between[np.triu_indices(n_landmarks, 1)])) or 1.0
+    targets = np.eye(fold.n_classes)[fold.y] - fold.prior
+    found = {}
+    for width in (0.3, 1.2, 5.0):
+        values, vectors = np.linalg.eigh(np.exp(-width / scale * between))
+        keep = values > 1e-5
+        map_ = vectors[:, keep] / np.sqrt(values[keep])
+        A = np.exp(-width / scale * to_train) @ map_
+        centre = A.mean(axis=0)
+        A -= centre
+        values, vectors = np.linalg.eigh(A.T @ A)
+        projected = vectors.T @ (A.T @ targets)
+        B = (np.exp(-width / scale * to_predict) @ map_ - centre) @ vectors
+        for ridge in (0.1, 1.0, 10.0):
+            P = B @ (projected / (np.maximum(values, 0) + ridge)[:, None]) + fold.prior
+            found[f"kernel {width:g} {ridge:g}"] = log_probabilities(np.clip(P, 3e-3, 1))
+    return found
+
+
+def _squared(A: Floats, B: Floats) -> Floats:
+    return np.maximum((A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2 * A @ B.T, 0)
+
+
+# --- interactions -------------------------------------------------------------------------------------------
+
+_BINS, _PAIRS, _MOST_COLUMNS = 8, 3, 40
+
+
+def interactions(fold: Fold) -> Scores:
+    """The pairs of columns that tell more together than apart: cells of both, and neighbours in both alone.
+
+    Greedy trees do not find a checkerboard among columns of noise, because no single column tells anything.
+    """
+    Z, T = fold.standard
+    if not 3 <= Z.shape[1] <= _MOST_COLUMNS:
+        return {}
+    bins, places = _binned(Z, Z), _binned(Z, T)
+    pairs = _strongest_pairs(bins, fold.y, fold.n_classes)
+    cells = [np.eye(_BINS**2)[b[:, i] * _BINS + b[:, j]] for b in (bins, places) for i, j in pairs]
+    half = len(pairs)
+    found = _logistic(fold, np.hstack(cells[:half]), np.hstack(cells[half:]), (0.05, 0.5), "cells")
+    best = list(pairs[0])
+    return {**found, **_neighbours(fold, Z[:, best], T[:, best], "neighbours in a pair")}
+
+
+def _binned(reference: Floats, rows: Floats) -> Rows:
+    return np.minimum((_ranks(reference, rows) + 1) / 2 * _BINS, _BINS - 1).astype(np.int64)
+
+
+def _strongest_pairs(bins: Rows, y: Rows, n_classes: int) -> list[tuple[int, int]]:
+    """Pairs by mutual information with the class beyond that of the two columns by themselves."""
+
+    def information(codes: Rows, n_codes: int) -> float:
+        table = np.bincount(codes * n_classes + y, minlength=n_codes * n_classes).reshape(n_codes, n_classes) / len(y)
+        expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0)
+        return float((table[table > 0] * np.log(table[table > 0] / expected[table > 0])).sum())
+
+    d = bins.shape[1]
+    single = [information(bins[:, j], _BINS) for j in range(d)]
+    gains = {
+        (i, j): information(bins[:, i] * _BINS + bins[:, j], _BINS**2) - single[i] - single[j]
+        for i in range(d)
+        for j in range(i)
+    }
+    return sorted(gains, key=lambda pair: -gains[pair])[:_PAIRS]
+
+
+# --- trees --------------------------------------------------------------------------------------------------
+
+
+def trees(fold: Fold) -> Scores:
+    """Extremely randomised trees."""
+    P = fold.forest.predict_proba(fold.with_radial[1])
+    P = np.exp(log_probabilities(P, fold.forest.classes_, fold.n_classes))
+    return {"trees": log_probabilities(0.98 * P + 0.02 * fold.prior)}
+
+
+def boosting(fold: Fold) -> Scores:
+    """Histogram gradient boosting, small."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    model = HistGradientBoostingClassifier(
+        max_iter=max(15, min(60, 240 // fold.n_classes)),
+        learning_rate=0.1 if fold.n_classes <= 4 else 0.15,
+        max_leaf_nodes=10,
+        min_samples_leaf=max(5, min(20, fold.n // (20 * fold.n_classes) + 3)),
+        l2_regularization=1.0,
+        early_stopping=False,
+        random_state=fold.seed,
+    ).fit(fold.with_radial[0], fold.y)
+    P = model.predict_proba(fold.with_radial[1])
+    return {"boosting": log_probabilities(P, model.classes_, fold.n_classes)}
+
+
+def network(fold: Fold) -> Scores:
+    """Two hidden layers, two strengths of weight decay."""
+    from sklearn.neural_network import MLPClassifier
+
+    if fold.effort == "fast":
+        return {}
+    Z, T = (rows.astype(np.float32) for rows in fold.standard)
+    found = {}
+    for decay in (0.1, 1.0):
+        model = MLPClassifier(
+            (64, 64),
+            alpha=decay,
+            batch_size=min(128, fold.n),
+            learning_rate_init=8e-3,
+            max_iter=int(np.clip(60_000 // fold.n, 15, 40)),
+            random_state=fold.seed,
+        ).fit(Z, fold.y)
+        P = model.predict_proba(T).astype(np.float64)
+        found[f"network {decay:g}"] = log_probabilities(P, model.classes_, fold.n_classes)
+    return found
+
+
+LIBRARY: dict[str, Callable[[Fold], Scores]] = {
+    "linear": linear,
+    "quadratic": quadratic,
+    "additive": additive,
+    "distance": distance,
+    "gaussian": gaussian,
+    "mixtures": mixtures,
+    "neighbours": neighbours,
+    "weighted neighbours": weighted_neighbours,
+    "kernel": kernel,
+    "interactions": interactions,
+    "trees": trees,
+    "boosting": boosting,
+    "network": network,
+}

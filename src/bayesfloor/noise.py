@@ -1,0 +1,101 @@
+"""A self-check on the user's own data: the estimate must follow label noise along its exact line."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .errors import ParameterError
+from .floor import estimate
+from .labels import encode_labels, plain
+from .result import FloorResult
+from .workers import Progress
+
+__all__ = ["NoiseCheck", "noise_check"]
+
+
+@dataclass(frozen=True)
+class NoiseCheck:
+    """Estimates after label noise, beside the exact line.
+
+    Attributes
+    ----------
+    clean : FloorResult
+        The estimate on the labels as they are.
+    rhos, expected, estimated : tuple of float
+        Shares of labels replaced; R + rho (1 - 1/C - R) with R the clean floor; what was estimated.
+    """
+
+    clean: FloorResult
+    rhos: tuple[float, ...]
+    expected: tuple[float, ...]
+    estimated: tuple[float, ...]
+
+    @property
+    def largest_gap(self) -> float:
+        """How far off the line the farthest estimate is."""
+        return float(np.abs(np.subtract(self.estimated, self.expected)).max())
+
+    def __str__(self) -> str:
+        lines = ["share of labels replaced   exact line   estimated   off"]
+        for rho, line, found in zip((0.0, *self.rhos), (self.clean.floor, *self.expected),
+                                    (self.clean.floor, *self.estimated), strict=True):  # fmt: skip
+            lines.append(f"{rho:>24.0%} {line:>12.2%} {found:>11.2%} {found - line:>+7.2%}")
+        lines.append(
+            "A necessary test, not a sufficient one: the error of any fixed classifier lies on the same line. An "
+            "estimate that leaves it is wrong; one that stays may still be too high."
+        )
+        return "\n".join(lines)
+
+
+def noise_check(
+    X: Any,
+    y: Any,
+    *,
+    rhos: Sequence[float] = (0.2, 0.4, 0.6),
+    effort: str = "balanced",
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> NoiseCheck:
+    """Estimate again after replacing a share rho of the labels by uniform draws over all classes.
+
+    The floor must move to R + rho (1 - 1/C - R), exactly, whatever R is.
+
+    Parameters
+    ----------
+    X, y, effort, random_state, n_jobs, progress
+        As in `estimate`.
+    rhos : sequence of float
+        Between 0 and 1.
+
+    Returns
+    -------
+    NoiseCheck
+
+    Examples
+    --------
+    >>> from bayesfloor import problems
+    >>> X, y = problems.get("moons").sample(400, random_state=0)
+    >>> check = noise_check(X, y, rhos=[0.5], effort="fast", n_jobs=1)
+    >>> check.largest_gap < 0.1
+    True
+    """
+    shares = tuple(float(rho) for rho in rhos)
+    if not shares or not all(0 < rho <= 1 for rho in shares):
+        raise ParameterError(f"rhos must be shares between 0 and 1, got {list(rhos)!r}")
+    clean = estimate(X, y, effort=effort, random_state=random_state, n_jobs=n_jobs, progress=progress)
+    classes, codes = encode_labels(y)
+    labels, n_classes = np.array(plain(classes), dtype=object), len(classes)
+    estimated = []
+    for rho in shares:
+        rng = np.random.default_rng([random_state, int(1e6 * rho)])
+        replaced = np.where(rng.random(len(codes)) < rho, rng.integers(0, n_classes, len(codes)), codes)
+        noisy = estimate(
+            X, labels[replaced], effort=effort, random_state=random_state, n_jobs=n_jobs, progress=progress
+        )
+        estimated.append(noisy.floor)
+    most = 1 - 1 / n_classes
+    expected = tuple(clean.floor + rho * (most - clean.floor) for rho in shares)
+    return NoiseCheck(clean, shares, expected, tuple(estimated))

@@ -1,0 +1,123 @@
+"""The floor from the user's own out-of-sample scores: no library is trained."""
+
+import time
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from .errors import DataError
+from .evidence import summarise
+from .floor import ball_estimate, estimate, pair_shares
+from .interval import ConfidenceInterval, check_level, score_interval, upper_limit
+from .labels import plain
+from .learners import log_probabilities
+from .result import Estimate, FloorResult, LearnerScore
+from .scores import Stage, pooled
+from .validate import validate
+
+__all__ = ["from_scores"]
+
+Floats = NDArray[np.float64]
+
+
+def from_scores(
+    scores: Any,
+    y: Any,
+    *,
+    confidence_level: float = 0.95,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    **options: Any,
+) -> FloorResult:
+    """Estimate the floor of what your own scores keep of the data.
+
+    Scores can only lose information: the floor of the features is at most the floor of the scores.
+
+    Parameters
+    ----------
+    scores : array-like of shape (N, C), (N,) or (N, m)
+        *Out-of-sample* probabilities or logits with one column per class, in the order of the sorted labels; for two
+        classes also one column, the probability or logit of the second. Any other number of columns is
+        taken as an embedding and given to `estimate`, with the further options.
+    y : array-like of shape (N,)
+    confidence_level, random_state, n_jobs
+        As in `estimate`.
+    **options
+        For `estimate`, if the scores are an embedding.
+
+    Returns
+    -------
+    FloorResult
+
+    Examples
+    --------
+    >>> from bayesfloor import problems
+    >>> problem = problems.get("gaussians_100d")
+    >>> X, y = problem.sample(2000, random_state=0)
+    >>> result = from_scores(problem.posterior(X), y)   # a perfect model's scores; the floor is 0.1587
+    >>> 0.1587 in result.interval
+    True
+    """
+    started = time.perf_counter()
+    check_level(confidence_level)
+    data = validate(scores if np.ndim(scores) != 1 else np.asarray(scores)[:, None], y)
+    given = np.asarray(scores, dtype=np.float64).reshape(data.n_samples, -1)
+    n_classes = data.n_classes
+    if given.shape[1] != n_classes and not (n_classes == 2 and given.shape[1] == 1):
+        return estimate(
+            scores, y, confidence_level=confidence_level, random_state=random_state, n_jobs=n_jobs, **options
+        )
+    if options:
+        raise DataError(f"scores of {n_classes} classes need no {', '.join(options)}: nothing is trained")
+    logs = _logarithms(given, n_classes)
+    stage = Stage("given", 0, ("your scores",), ("your scores",), logs[None].astype(np.float32))
+    P, weights = pooled(stage, data.labels, random_state)
+    row_weights = np.full(data.n_samples, 1 / data.n_samples)
+    error, plugin = summarise(P, data.labels, row_weights)
+    ball = ball_estimate(P, data.labels, None, n_jobs)
+    wrong = int((logs.argmax(axis=1) != data.labels).sum())
+    ceiling = upper_limit(wrong, data.n_samples, confidence_level)
+    # Two classes: balls on a line, which is what they are best at. More: they and the plug-in err to different sides.
+    value = min(ball if n_classes == 2 else (ball + plugin) / 2, ceiling)
+    sampling = score_interval(value, data.n_samples, confidence_level)
+    gap = abs(ball - plugin) / 2
+    return FloorResult(
+        floor=value,
+        interval=ConfidenceInterval(max(0.0, sampling.low - gap), min(1.0, sampling.high + gap), confidence_level),
+        ceiling=ceiling,
+        estimates=(
+            Estimate("floor", value, "balls in score space (for more than two classes: mean of them and the plug-in)"),
+            Estimate("balls in score space", ball, "epsilon-ball ensemble on your scores"),
+            Estimate("plug-in", plugin, "mean of 1 - largest probability, after calibration on other rows"),
+            Estimate("error of your scores", wrong / data.n_samples, "the class with the largest score"),
+        ),
+        bounds=(),
+        learners=(LearnerScore("your scores", error, -float(np.log(P[np.arange(len(P)), data.labels]).mean()),
+                               weights["your scores"]),),
+        learning_curve=(),
+        classes=tuple(plain(data.classes)),
+        priors=tuple(data.priors.tolist()),
+        pair_error=pair_shares(P, row_weights, value),
+        reasons=("the floor is that of the scores: what they have lost, this estimate cannot see",),
+        notes=data.notes,
+        evidence={"error": error, "plugin": plugin, "ball": ball, "n": data.n_samples},
+        settings={"random_state": random_state, "confidence_level": confidence_level,
+                  "bayesfloor": version("bayesfloor"), "seconds": round(time.perf_counter() - started, 3)},
+        posterior=P,
+        labels=data.labels,
+    )  # fmt: skip
+
+
+def _logarithms(given: Floats, n_classes: int) -> Floats:
+    """Log-probabilities of what may be probabilities or logits."""
+    probable = bool((given >= 0).all() and (given <= 1).all())
+    if given.shape[1] == 1:
+        given = np.hstack([1 - given, given]) if probable else np.hstack([np.zeros_like(given), given])
+    elif probable and np.abs(given.sum(axis=1) - 1).max() > 1e-3:
+        probable = False  # all within [0, 1] by chance
+    if probable:
+        return log_probabilities(given)
+    return np.asarray(np.maximum(log_softmax(given, axis=1), np.log(1e-4)))

@@ -1,0 +1,198 @@
+"""What an estimate has found, and how it prints itself."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import DataError
+from .interval import Bound, ConfidenceInterval
+
+__all__ = ["CurvePoint", "Estimate", "FloorResult", "LearnerScore"]
+
+_SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure and what it rests on."""
+
+    name: str
+    value: float
+    rests_on: str
+
+
+@dataclass(frozen=True)
+class LearnerScore:
+    """A learner of the library: error and log-loss on rows it had not seen, weight in the pool."""
+
+    name: str
+    error: float
+    log_loss: float
+    weight: float
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """The library trained on so many rows."""
+
+    n_train: int
+    error: float
+    plugin: float
+
+
+@dataclass(frozen=True)
+class FloorResult:
+    """The floor, with all it rests on.
+
+    Attributes
+    ----------
+    floor : float
+        Estimated lowest error that any classifier could reach.
+    interval : ConfidenceInterval
+        Covers sampling noise and the bias seen on simulated problems.
+    ceiling : float
+        Certified: with this confidence a classifier that was caught on locked rows errs no more.
+    estimates, bounds, learners, learning_curve : tuple
+        Every figure side by side with what it rests on.
+    classes, priors : tuple
+    pair_error : tuple of tuples
+        Share of the floor that class k (row) loses to class c (column); adds up to the floor.
+    posterior : ndarray of shape (N, C), optional
+        Pooled class probabilities of each row; not kept in JSON.
+    reasons, notes : tuple of str
+        Doubts about the estimate; remarks on the data.
+    evidence, settings : dict
+    """
+
+    floor: float
+    interval: ConfidenceInterval
+    ceiling: float
+    estimates: tuple[Estimate, ...]
+    bounds: tuple[Bound, ...]
+    learners: tuple[LearnerScore, ...]
+    learning_curve: tuple[CurvePoint, ...]
+    classes: tuple[Any, ...]
+    priors: tuple[float, ...]
+    pair_error: tuple[tuple[float, ...], ...]
+    reasons: tuple[str, ...]
+    notes: tuple[str, ...]
+    evidence: dict[str, Any]
+    settings: dict[str, Any]
+    posterior: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
+    labels: NDArray[np.int64] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def class_error(self) -> tuple[float, ...]:
+        """Share of the floor that each class loses; adds up to the floor."""
+        return tuple(sum(row) for row in self.pair_error)
+
+    def pairs(self) -> list[tuple[Any, Any, float]]:
+        """Pairs of classes by their share of the floor, both directions together, largest first."""
+        table = np.array(self.pair_error)
+        both = [
+            (self.classes[i], self.classes[j], float(table[i, j] + table[j, i]))
+            for i in range(len(table))
+            for j in range(i)
+        ]
+        return sorted(both, key=lambda pair: -pair[2])
+
+    def hardest_rows(self, n: int = 20) -> list[tuple[int, float]]:
+        """Rows that nobody could get right: number and probability that the best guess is wrong."""
+        P = self._rows()
+        doubt = 1 - P.max(axis=1)
+        return [(int(i), float(doubt[i])) for i in np.argsort(-doubt, kind="stable")[:n]]
+
+    def suspect_rows(self, n: int = 20) -> list[tuple[int, Any, float]]:
+        """Rows whose label looks wrong: number, the class that looks right, probability of the label given."""
+        P = self._rows()
+        assert self.labels is not None
+        own = P[np.arange(len(P)), self.labels]
+        order = np.argsort(own - P.max(axis=1), kind="stable")[:n]
+        return [(int(i), self.classes[P[i].argmax()], float(own[i])) for i in order if P[i].argmax() != self.labels[i]]
+
+    def _rows(self) -> NDArray[np.float64]:
+        if self.posterior is None:
+            raise DataError("this result was read from JSON, which does not keep single rows: estimate again")
+        return self.posterior
+
+    def __str__(self) -> str:
+        level = f"{100 * self.interval.confidence_level:g}%"
+        best = self.learners[0]
+        lines = [
+            f"floor    {self.floor:.2%}   {level} interval {self.interval.low:.2%} to {self.interval.high:.2%}",
+            f"ceiling  {self.ceiling:.2%}   certified with {level} confidence: a classifier was seen to do this well",
+            "",
+            f"No classifier is expected to err less than about {self.floor:.1%} on data like these. The best of the "
+            f"library alone ({best.name}) errs {best.error:.1%}, all together {self.evidence['error']:.1%}.",
+            "The interval is no proof: no method can certify a lower limit from labelled data alone.",
+        ]
+        pairs = [p for p in self.pairs() if p[2] > 0][:3]
+        if pairs and len(self.classes) > 2 and self.floor > 0:
+            listed = ", ".join(f"{a} and {b} {share / self.floor:.0%}" for a, b, share in pairs)
+            lines.append(f"Pairs that make the floor: {listed}.")
+        lines += [f"- doubt: {reason}" for reason in self.reasons]
+        lines += [f"- note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(e.name)}</td><td>{e.value:.2%}</td><td>{escape(e.rests_on)}</td></tr>"
+            for e in self.estimates
+        )
+        bounds = "".join(
+            f"<tr><td>{escape(b.name)}</td><td>{b.lower:.2%} to {b.upper:.2%}</td><td>{escape(b.rests_on)}</td></tr>"
+            for b in self.bounds
+        )
+        return (
+            f"<pre>{escape(str(self))}</pre><table><thead><tr><th>figure</th><th>value</th><th>rests on</th></tr>"
+            f"</thead><tbody>{rows}{bounds}</tbody></table>"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; single rows are left out."""
+        kept = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("posterior", "labels")}
+        plain = {name: _plain(value) for name, value in kept.items()}
+        return {"schema": _SCHEMA, **plain}
+
+    def to_json(self) -> str:
+        """JSON text that `from_json` reads back."""
+        return json.dumps(self.to_dict())
+
+    @classmethod
+    def from_json(cls, text: str) -> "FloorResult":
+        """Read a result written by `to_json`."""
+        try:
+            values = json.loads(text)
+            if values.pop("schema") != _SCHEMA:
+                raise KeyError("schema")
+            values["interval"] = ConfidenceInterval(**values["interval"])
+            for name, kind in _KINDS.items():
+                values[name] = tuple(kind(**entry) for entry in values[name])
+            for name in ("classes", "priors", "reasons", "notes"):
+                values[name] = tuple(values[name])
+            values["pair_error"] = tuple(map(tuple, values["pair_error"]))
+            return cls(**values)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DataError(f"this is not a result of bayesfloor ({error!r})") from None
+
+
+_KINDS: dict[str, Any] = {
+    "estimates": Estimate,
+    "bounds": Bound,
+    "learners": LearnerScore,
+    "learning_curve": CurvePoint,
+}
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "__dataclass_fields__"):
+        return asdict(value)
+    if isinstance(value, tuple):
+        return [_plain(v) for v in value]
+    if value is None or isinstance(value, bool | int | float | str | dict):
+        return value
+    return value.item() if isinstance(value, np.generic) else str(value)

@@ -1,0 +1,296 @@
+"""The learned floor: same answer whatever the order, a ceiling nothing has touched, clear refusals."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+
+from bayesfloor import BayesfloorWarning, DataError, ParameterError, problems
+from bayesfloor.evidence import Evidence, judge, score_space
+from bayesfloor.floor import estimate
+from bayesfloor.learners import LIBRARY, Fold
+from bayesfloor.noise import noise_check
+from bayesfloor.own_scores import from_scores
+from bayesfloor.result import FloorResult
+from bayesfloor.scores import Pool, assign_parts, cross_fit, locked_errors
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return problems.get("mixture_2d").sample(500, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def result(sample) -> FloorResult:
+    return estimate(*sample, effort="fast", n_jobs=1)
+
+
+def test_result_is_coherent(result: FloorResult) -> None:
+    assert result.interval.low <= result.floor <= result.interval.high
+    assert 0 <= result.floor <= result.ceiling <= 1
+    assert sum(result.class_error) == pytest.approx(result.floor)
+    assert sum(share for *_, share in result.pairs()) == pytest.approx(result.floor)
+    assert [point.n_train for point in result.learning_curve] == pytest.approx([400, 200, 100], abs=3)
+    assert {score.name.split()[0] for score in result.learners} >= {"linear", "trees", "boosting", "neighbours"}
+    assert result.posterior is not None
+    np.testing.assert_allclose(result.posterior.sum(axis=1), 1)
+    hardest = result.hardest_rows(5)
+    assert all(hardest[i][1] >= hardest[i + 1][1] for i in range(4))
+    for row, looks, probability in result.suspect_rows(5):
+        assert looks != result.classes[result.labels[row]]
+        assert probability < 0.5
+
+
+def test_rows_classes_and_threads_do_not_matter(sample, result: FloorResult) -> None:
+    X, y = sample
+    order = np.random.default_rng(0).permutation(len(y))
+    renamed = np.array(["zebra", "ape", "mole"])[y]
+    other = estimate(pd.DataFrame(X[order]), renamed[order], effort="fast", n_jobs=2)
+    assert other.floor == pytest.approx(result.floor, abs=1e-6)
+    assert other.interval.high == pytest.approx(result.interval.high, abs=1e-6)
+    assert other.ceiling == pytest.approx(result.ceiling, abs=1e-6)
+    columns = [list(other.classes).index(name) for name in ("zebra", "ape", "mole")]
+    np.testing.assert_allclose(other.posterior[:, columns], result.posterior[order], atol=1e-6)
+    table, renamed_table = np.array(result.pair_error), np.array(other.pair_error)
+    np.testing.assert_allclose(renamed_table[np.ix_(columns, columns)], table, atol=1e-6)
+
+
+def test_units_hardly_matter(sample, result: FloorResult) -> None:
+    X, y = sample
+    other = estimate(X * [1000.0, 1e-3] + [5.0, -7.0], y, effort="fast", n_jobs=1)
+    assert abs(other.floor - result.floor) < 0.005
+
+
+def test_json_round_trip(result: FloorResult) -> None:
+    again = FloorResult.from_json(result.to_json())
+    assert again == result
+    assert json.loads(result.to_json())["schema"] == 1
+    with pytest.raises(DataError, match="read from JSON"):
+        again.hardest_rows()
+    for text in ("{}", "[1]", "nonsense", '{"schema": 99}'):
+        with pytest.raises(DataError, match="not a result"):
+            FloorResult.from_json(text)
+
+
+def test_it_prints_itself(result: FloorResult) -> None:
+    text = str(result)
+    assert text.startswith("floor")
+    assert "ceiling" in text
+    assert "no method can certify a lower limit" in text
+
+
+def test_labels_are_escaped_in_html() -> None:
+    X, y = problems.get("mixture_2d").sample(200, random_state=0)
+    names = np.array(["<script>alert(1)</script>", "b", "c"])
+    html = estimate(X, names[y], effort="fast", n_jobs=1)._repr_html_()
+    assert "<script>" not in html
+
+
+def test_locked_rows_touch_no_choice() -> None:
+    # Other labels on the locked rows must change neither the pool nor what the models predict for them.
+    X, y = problems.get("moons").sample(400, random_state=0)
+    stages, fold, _ = cross_fit(X, y, 2, effort="fast", seed=0)
+    locked = np.flatnonzero(fold == 0)
+    changed = y.copy()
+    changed[locked] = np.roll(y[locked], 7)
+    # The same parts are drawn from the labels, so swap labels within the locked fold only.
+    assert np.bincount(changed).tolist() == np.bincount(y).tolist()
+    pool = Pool.fit(stages[1], y, np.flatnonzero(fold != 0))
+    again = Pool.fit(stages[1], changed, np.flatnonzero(fold != 0))
+    np.testing.assert_array_equal(pool.weights, again.weights)
+    train = np.flatnonzero(fold != 0)
+    for name, learner in LIBRARY.items():
+        found = learner(Fold(X[train], y[train], X[locked], 2, 0, "fast"))
+        for setting, logs in found.items():
+            if setting not in stages[0].names:  # too many neighbours for the quarter stage
+                continue
+            at = stages[0].names.index(setting)
+            np.testing.assert_allclose(stages[0].logs[at, locked], logs, atol=1e-5, err_msg=name)
+    wrong, tested = locked_errors(stages[0], stages[1], y, fold, np.ones(2))
+    assert tested.sum() == len(locked) == 80
+    assert (wrong <= tested).all()
+
+
+def test_ceiling_keeps_its_level() -> None:
+    # On the locked rows a classifier that names one class errs in half of pure noise: the limit may fall below 1/2
+    # in 5 % of samples, plus three standard errors.
+    from bayesfloor.interval import upper_limit
+
+    rng = np.random.default_rng(0)
+    below = np.mean([upper_limit(int(k), 80, 0.95) < 0.5 for k in rng.binomial(80, 0.5, 4000)])
+    assert below <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 4000)
+
+
+def test_groups_stay_together() -> None:
+    rng = np.random.default_rng(0)
+    groups = rng.integers(0, 40, 400)
+    y = rng.integers(0, 2, 400)
+    part = assign_parts(y, groups, 5, rng)
+    assert all(len(set(part[groups == g])) == 1 for g in range(40))
+
+
+def test_groups_undo_copies() -> None:
+    # Every row three times: without groups the neighbours copy their label.
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(150, 3)), 3, axis=0)
+    y = np.repeat(rng.integers(0, 2, 150), 3)
+    plain = estimate(X, y, effort="fast", n_jobs=1)
+    grouped = estimate(X, y, groups=np.repeat(np.arange(150), 3), effort="fast", n_jobs=1)
+    assert plain.evidence["error"] < 0.2 < 0.4 < grouped.evidence["error"]
+    assert any("copies" in reason for reason in plain.reasons)
+
+
+class Broken(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        raise RuntimeError("out of luck")
+
+
+class NotANumber(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return np.full((len(X), len(self.classes_)), np.nan)
+
+
+class NoProbabilities(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        self.model_ = LogisticRegression().fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict(self, X):
+        return self.model_.predict(X)
+
+
+def test_own_classifiers_join_and_failures_are_named(sample) -> None:
+    X, y = sample
+    with pytest.warns(BayesfloorWarning, match="Broken.*out of luck.*NotANumber"):
+        result = estimate(
+            X, y, classifiers=[Broken(), NotANumber(), NoProbabilities(), LogisticRegression()], effort="fast", n_jobs=1
+        )
+    names = [score.name for score in result.learners]
+    assert "NoProbabilities" in names
+    assert "LogisticRegression" in names
+    assert "Broken" not in names
+    assert any("out of luck" in note for note in result.notes)
+
+
+def test_changed_priors() -> None:
+    problem = problems.get("gaussians_4d", prior=0.2)
+    X, y = problem.sample(1000, random_state=1)
+    balanced = estimate(X, y, priors="balanced", effort="fast", n_jobs=1)
+    assert balanced.priors == (0.5, 0.5)
+    # 3 standard errors of the oracle with these class counts: the floor for the data's own shares is 0.113.
+    noise = np.sqrt(sum(0.25 * 0.1587 * 0.8413 / n for n in np.bincount(y)))
+    assert abs(balanced.floor - 0.1587) < 3 * noise
+    assert balanced.ceiling > balanced.floor
+
+
+def test_pure_noise_and_separated_classes() -> None:
+    X, y = problems.get("pure_noise").sample(600, random_state=0)
+    noise = estimate(X, y, effort="fast", n_jobs=1)
+    assert 2 / 3 in noise.interval
+    X, y = problems.get("separated").sample(600, random_state=0)
+    assert estimate(X, y, effort="fast", n_jobs=1).floor < 0.01
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"effort": "huge"}, "effort must be one of"),
+        ({"confidence_level": 1.0}, "confidence_level"),
+        ({"random_state": -1}, "random_state"),
+        ({"priors": "equal"}, "priors"),
+        ({"groups": [1, 2]}, "groups"),
+    ],
+)
+def test_bad_settings(sample, change: dict, message: str) -> None:
+    with pytest.raises((ParameterError, DataError), match=message):
+        estimate(*sample, **change)
+
+
+def test_too_little_data() -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(DataError, match="20 rows are too few"):
+        estimate(rng.normal(size=(20, 2)), np.arange(20) % 2)
+    with pytest.raises(DataError, match="class True has 3 rows"):
+        estimate(rng.normal(size=(60, 2)), np.arange(60) < 3)
+    tiny = estimate(rng.normal(size=(40, 2)), np.arange(40) % 2, n_jobs=1)
+    assert tiny.interval.high - tiny.interval.low > 0.15
+
+
+def test_constant_scores_and_one_column() -> None:
+    y = np.arange(100) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayesfloorWarning)
+        result = estimate(np.r_[np.zeros(99), 1.0][:, None], y, effort="fast", n_jobs=1)
+    assert result.floor > 0.3
+
+
+# --- scores, noise, the rule --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["gaussians_100d", "rayleigh_30d", "twenty_classes"])
+def test_perfect_scores_give_the_floor(name: str) -> None:
+    problem = problems.get(name)
+    X, y = problem.sample(2000, random_state=3)
+    P = problem.posterior(X)
+    noise = np.sqrt(problem.bayes_error * (1 - problem.bayes_error) / 2000)
+    for scores in (P, np.log(np.maximum(P, 1e-12)) * 2 + 5):
+        result = from_scores(scores, y)
+        assert abs(result.floor - problem.bayes_error) < 4 * noise + 0.01
+        assert result.floor <= result.ceiling
+
+
+def test_one_column_of_scores() -> None:
+    problem = problems.get("gaussians_10d", shift=2)
+    X, y = problem.sample(1000, random_state=0)
+    P = problem.posterior(X)[:, 1]
+    both = from_scores(problem.posterior(X), y)
+    assert from_scores(P, y).floor == pytest.approx(both.floor, abs=1e-3)
+    assert from_scores(np.log(P / (1 - P)), y).floor == pytest.approx(both.floor, abs=5e-3)
+
+
+def test_embeddings_are_estimated(sample) -> None:
+    X, y = sample
+    assert from_scores(X, y, effort="fast", n_jobs=1).learning_curve
+    with pytest.raises(DataError, match="nothing is trained"):
+        from_scores(np.eye(3)[y], y, effort="fast")
+
+
+def test_noise_check_compares_with_the_line(sample) -> None:
+    check = noise_check(*sample, rhos=(0.5,), effort="fast", n_jobs=1)
+    assert check.expected[0] == pytest.approx(check.clean.floor + 0.5 * (2 / 3 - check.clean.floor))
+    assert check.largest_gap < 0.08
+    assert "necessary test, not a sufficient one" in str(check)
+    with pytest.raises(ParameterError, match="rhos"):
+        noise_check(*sample, rhos=(1.5,))
+
+
+def evidence(**changes) -> Evidence:
+    values = {
+        "n": 1000, "n_features": 5, "n_classes": 2, "majority": 0.5, "error": 0.2, "plugin": 0.2, "half_error": 0.21,
+        "half_plugin": 0.21, "quarter_error": 0.23, "quarter_plugin": 0.23, "ball": 0.19, "raw": None, "moved": 0.002,
+        "moved_late": 0.001, "moved_apart": 0.004,
+    }  # fmt: skip
+    return Evidence(**{**values, **changes})
+
+
+def test_rule_widens_with_doubt_and_confidence() -> None:
+    calm, steep = judge(evidence(), 0.95), judge(evidence(half_error=0.3), 0.95)
+    assert steep.high - steep.low > calm.high - calm.low
+    wide = judge(evidence(), 0.99)
+    assert wide.low <= calm.low <= calm.floor <= calm.high <= wide.high
+    assert judge(evidence(error=0.0, plugin=0.0, ball=0.0), 0.95).floor == 0
+
+
+def test_score_space_has_few_dimensions() -> None:
+    rng = np.random.default_rng(0)
+    for n_classes, dimensions in ((2, 1), (3, 2), (5, 4), (12, 4)):
+        assert score_space(rng.dirichlet(np.ones(n_classes), 50)).shape == (50, dimensions)
