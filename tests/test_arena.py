@@ -160,6 +160,8 @@ def test_results_of_another_definition_are_refused(tmp_path: Path) -> None:
         ({"problems": ["moons", "moons"]}, "two problems"),
         ({"problems": ["mons"]}, "moons"),
         ({"sizes": [3]}, "10 at least"),
+        ({"estimators": {"mine": None}}, "must be functions"),
+        ({"n_seeds": 2.5}, "whole numbers"),
         ({"n_seeds": 0}, "one seed"),
     ],
 )
@@ -215,3 +217,47 @@ def test_picture_has_a_row_per_estimator() -> None:
     ax = ArenaResult(tuple(records)).plot()
     assert [label.get_text().split()[0] for label in ax.get_yticklabels()] == ["a", "b"]
     assert np.allclose(ax.images[0].get_array(), [[0, 0], [20, 20]])
+
+
+def dies(X, y, random_state=0):
+    os._exit(3)
+
+
+def leaves(X, y, random_state=0):
+    raise SystemExit("gave up")
+
+
+def test_a_tool_that_dies_is_a_recorded_failure(tmp_path: Path) -> None:
+    entrants = {"dies": dies, "leaves": leaves, "nearest / 2": nearest}
+    path = tmp_path / "run.jsonl"
+    result = run(entrants, ["moons"], sizes=[50], n_seeds=2, n_jobs=2, path=path)
+    assert len(result.records) == 8
+    assert {r.failure for r in result.records if r.estimator == "dies"} == {"its process died"}
+    assert {r.failure for r in result.records if r.estimator == "leaves"} == {"SystemExit: gave up"}
+    assert not any(r.failure for r in result.records if r.estimator in ("oracle", "nearest / 2"))
+    assert len(path.read_text().splitlines()) == 9
+
+
+def test_failing_does_not_raise_the_rank() -> None:
+    def quits(X, y, random_state=0):
+        if X.shape[1] == 20:
+            raise ValueError("too hard")
+        return 0.0856
+
+    result = run({"quits": quits, "a guess": with_interval}, ["moons", "twonorm"], sizes=[100], n_seeds=1, n_jobs=1)
+    assert [row.estimator for row in result.leaderboard()] == ["oracle", "a guess", "quits"]
+
+
+def test_names_cannot_break_the_tables() -> None:
+    record = Record("a|b\n<c>", "p|q", 100, 0, 0.1, 0.2, None, None, 0.0, None)
+    table = ArenaResult((record,)).to_markdown()
+    assert "a/b &lt;c&gt;" in table
+    assert len(table.splitlines()) == 3
+
+
+def test_outputs_need_names_of_their_own(tmp_path: Path, capsys) -> None:
+    same = str(tmp_path / "x.json")
+    assert main(["--problems", "moons", "--results", same, "--json", same]) == 2
+    assert "names of their own" in capsys.readouterr().err
+    assert main(["--problems", "moons", "--leaderboard", str(tmp_path / "x.svg")]) == 2
+    assert list(tmp_path.iterdir()) == []

@@ -365,7 +365,7 @@ def test_held_out_bound_refuses_what_it_cannot_do():
     with pytest.raises(ParameterError, match="test_size"):
         held_out_bound(X, y, [DummyClassifier()], test_size=1.5)
     with pytest.raises(DataError, match="cannot be split"):
-        held_out_bound(X[:6], [0, 0, 1, 1, 2, 2], [DummyClassifier()], test_size=0.2)
+        held_out_bound(X[:6], [0, 0, 1, 1, 2, 2], [DummyClassifier()], test_size=0.99)
 
 
 # --- words ----------------------------------------------------------------------------------------------------

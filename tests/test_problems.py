@@ -28,7 +28,7 @@ ALL = [(name, {}) for name in names()] + VARIANTS
 
 
 def rows_for(problem: Problem) -> int:
-    return N if problem.n_features <= 20 else N // 5
+    return N
 
 
 @pytest.mark.parametrize(("name", "parameters"), ALL, ids=str)
@@ -134,6 +134,11 @@ def test_from_posterior_is_exact_for_its_rows() -> None:
         (lambda: get("checkerboard", cells=3), "even"),
         (lambda: get("rayleigh_10d", scales=(1.0,)), "two at least"),
         (lambda: get("beta_50d", shapes=((1, 1),)), "two at least"),
+        (lambda: get("gaussians_4d", shift=float("inf")), "shift"),
+        (lambda: get("rayleigh_10d", scales=(1e-200, 1)), "between"),
+        (lambda: get("beta_50d", shapes=((1, 0.01), (1, 0.02))), "between 0.1"),
+        (lambda: get("beta_50d", shapes=(1, 2)), "pairs of numbers"),
+        (lambda: get("moons").posterior([[float("nan"), 0.0]]), "missing or infinite"),
         (lambda: get("moons").sample(0), "at least 1"),
         (lambda: get("moons").posterior([[1.0, 2.0, 3.0]]), "2 features"),
         (lambda: label_noise(get("moons"), 1.2), "between 0 and 1"),
@@ -147,3 +152,9 @@ def test_from_posterior_is_exact_for_its_rows() -> None:
 def test_bad_input(call, message: str) -> None:
     with pytest.raises((ParameterError, DataError), match=message):
         call()
+
+
+def test_a_floor_of_nearly_nothing_is_not_called_exact() -> None:
+    problem = get("moons", noise=0.03)
+    assert problem.bayes_error_std > 0
+    assert "exactly" not in str(problem)

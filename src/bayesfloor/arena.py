@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from .errors import DataError, ParameterError
 from .leaderboard import ArenaResult, Record
@@ -56,7 +57,8 @@ def run(
         Samples per problem and size.
     path : str or Path, optional
         File of results, one JSON object per line. If it exists, what it has is not run again: an interrupted
-        run continues where it stopped.
+        run continues where it stopped. Results go by the estimator's name: if you change your own estimator, choose
+        another file. One run at a time.
     n_jobs : int, optional
         Processes; each runs single-threaded. None means all cores.
     progress : callable, optional
@@ -79,8 +81,13 @@ def run(
     if ORACLE in entrants:
         raise ParameterError(f"the name {ORACLE!r} is taken: the true Bayes classifier is always a row")
     known = {ORACLE: None, **entrants}
+    wrong = [name for name, function in entrants.items() if not isinstance(name, str) or not callable(function)]
+    if wrong:
+        raise ParameterError(f"estimators must be functions by name; {wrong[0]!r} is {entrants[wrong[0]]!r}")
+    if isinstance(problems, str):
+        problems = [problems]
     arena = [get(p) if isinstance(p, str) else p for p in (names() if problems is None else problems)]
-    _check(arena, sizes, n_seeds)
+    sizes = _checked(arena, sizes, n_seeds)
     file = None if path is None else Path(path)
     done = {} if file is None else _load(file, arena)
     tasks = [
@@ -158,36 +165,70 @@ def _midpoint(bounds: Any) -> float:
 
 
 def _records(todo: Sequence[Any], known: Mapping[str, Estimator | None], n_jobs: int | None) -> Iterable[Record]:
-    """Results as they come, in whatever order."""
+    """Results as they come, in whatever order.
+
+    A tool that takes its process down with it ends the whole pool; what was under way then runs again, one process for
+    each, so that the one to blame is recorded and the others go on.
+    """
+    from joblib.externals.loky.process_executor import BrokenProcessPool
+
+    if n_threads(n_jobs) == 1:
+        with threadpool_limits(1):
+            yield from (_one(name, known[name], *task) for name, *task in todo)
+        return
+    left = {_key(name, problem.name, n, seed): (name, problem, n, seed) for name, problem, n, seed in todo}
+    careful = 0  # tasks to run by themselves, after a pool has broken
+    while left:
+        alone = careful > 0
+        batch = list(left.values())[: 1 if alone else None]
+        try:
+            for record in _in_pool(batch, known, 1 if alone else n_threads(n_jobs)):
+                del left[record.key]
+                yield record
+        except BrokenProcessPool:
+            if alone:
+                name, problem, n, seed = batch[0]
+                del left[_key(name, problem.name, n, seed)]
+                yield Record(name, problem.name, n, seed, problem.bayes_error, float("nan"), None, None, 0.0,
+                             "its process died")  # fmt: skip
+            else:
+                careful = 4 * n_threads(n_jobs) + 1  # as many as may have been under way
+        careful -= 1
+
+
+def _in_pool(tasks: Sequence[Any], known: Mapping[str, Estimator | None], processes: int) -> Iterable[Record]:
     from joblib import Parallel, delayed, parallel_config
 
-    if n_threads(n_jobs) == 1 or len(todo) < 2:
-        yield from (_one(name, known[name], *task) for name, *task in todo)
-        return
-    with parallel_config("loky", n_jobs=n_threads(n_jobs), inner_max_num_threads=1), warnings.catch_warnings():
+    with parallel_config("loky", n_jobs=max(2, processes), inner_max_num_threads=1), warnings.catch_warnings():
         # A worker that has grown is replaced by a new one, which is as well.
         warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given")
         pool = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="4 * n_jobs")
-        yield from pool(delayed(_one)(name, known[name], *task) for name, *task in todo)
+        yield from pool(delayed(_one)(name, known[name], *task) for name, *task in tasks)
 
 
 def _one(name: str, estimator: Estimator | None, problem: Problem, n: int, seed: int) -> Record:
-    # The name takes part in the seed, so that problems do not share their noise.
-    X, y = problem.sample(n, [seed, n, zlib.crc32(problem.name.encode())])
     low = high = None
-    failure, estimate = None, float("nan")
-    started = time.perf_counter()
+    failure, estimate, started = None, float("nan"), time.perf_counter()
     try:
+        # The name takes part in the seed, so that problems do not share their noise.
+        X, y = problem.sample(n, [seed, n, zlib.crc32(problem.name.encode("utf-8", "replace"))])
+        started = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             answer = problem.oracle_error(X, y) if estimator is None else estimator(X, y, random_state=seed)
         estimate, low, high = _parsed(answer)
-    except Exception as error:  # whatever a third-party tool throws is a result too
-        failure = f"{type(error).__name__}: {error}".splitlines()[0][:300]
-    seconds = time.perf_counter() - started
-    return Record(
-        name, problem.name, n, seed, problem.bayes_error, estimate, low, high, round(seconds, 4), failure
-    )  # fmt: skip
+    except (Exception, SystemExit) as error:  # whatever a third-party tool throws is a result too
+        failure = _message(error)
+    seconds = round(time.perf_counter() - started, 4)
+    return Record(name, problem.name, n, seed, problem.bayes_error, estimate, low, high, seconds, failure)
+
+
+def _message(error: BaseException) -> str:
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # an exception that cannot even say what it is
+        text = "no message"
+    return f"{type(error).__name__}: {text}"[:300]
 
 
 def _parsed(answer: Any) -> tuple[float, float | None, float | None]:
@@ -200,17 +241,22 @@ def _parsed(answer: Any) -> tuple[float, float | None, float | None]:
     numbers = [float(part) for part in parts]
     if not np.isfinite(numbers).all():
         raise ParameterError(f"the estimate is not finite: {answer!r}")
+    if len(numbers) == 3 and not numbers[1] <= numbers[2]:
+        raise ParameterError(f"the interval ends before it begins: {answer!r}")
     return (numbers[0], None, None) if len(numbers) == 1 else (numbers[0], numbers[1], numbers[2])
 
 
-def _check(arena: Sequence[Problem], sizes: Sequence[int], n_seeds: int) -> None:
+def _checked(arena: Sequence[Problem], sizes: Sequence[int], n_seeds: int) -> list[int]:
+    """Sizes as plain numbers, each once."""
     repeated = [p.name for i, p in enumerate(arena) if p.name in {q.name for q in arena[:i]}]
     if repeated:
         raise ParameterError(f"two problems are named {repeated[0]!r}: give them different names")
-    if not arena or not sizes or n_seeds < 1:
-        raise ParameterError("at least one problem, one size and one seed are needed")
-    if any(not isinstance(n, int | np.integer) or n < 10 for n in sizes):
-        raise ParameterError(f"sizes must be whole numbers, 10 at least; got {list(sizes)}")
+    wanted = list(sizes) if isinstance(sizes, Iterable) else [sizes]
+    if any(isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 10 for n in wanted):
+        raise ParameterError(f"sizes must be whole numbers, 10 at least; got {wanted}")
+    if not arena or not wanted or not isinstance(n_seeds, int | np.integer) or n_seeds < 1:
+        raise ParameterError("at least one problem, one size and one seed (whole numbers) are needed")
+    return list(dict.fromkeys(int(n) for n in wanted))
 
 
 # --- the file of results ------------------------------------------------------------------------------------
@@ -234,7 +280,10 @@ def _load(file: Path, arena: Sequence[Problem]) -> dict[tuple[str, str, int, int
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{file} cannot be read as results of the arena: {error}") from None
     whole = text[: text.rfind("\n") + 1]
-    lines = whole.splitlines()
+    lines = [line for line in whole.split("\n") if line]
+    if not lines and json.dumps(header).startswith(text.strip()):  # stopped while the first line was written
+        file.write_text(json.dumps(header) + "\n", encoding="utf-8")
+        return {}
     try:
         found = json.loads(lines[0]) if lines else None
         records = [Record(**json.loads(line)) for line in lines[1:]]

@@ -2,8 +2,10 @@
 
 import argparse
 import difflib
+import shlex
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from .arena import default_estimators, run
@@ -41,10 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--force", action="store_true", help="overwrite existing output files")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     options = parser.parse_args(arguments)
-    command = " ".join(["python -m bayesfloor.arena", *(sys.argv[1:] if arguments is None else arguments)])
+    command = shlex.join(["python", "-m", "bayesfloor.arena", *(sys.argv[1:] if arguments is None else arguments)])
     try:
         return _run(options, command)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OSError) as error:
         print(f"bayesfloor: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -68,9 +70,14 @@ def _run(options: argparse.Namespace, command: str) -> int:
                 )
         estimators = {name: estimators[name] for name in options.estimators}
     picture = None if options.leaderboard is None else options.leaderboard.with_suffix(".svg")
-    for path in (options.leaderboard, picture, options.json):
-        if path is not None:
-            check_writable(path, force=options.force)
+    outputs = [path for path in (options.leaderboard, picture, options.json) if path is not None]
+    for path in outputs:
+        check_writable(path, force=options.force)
+    together = [path.resolve() for path in (*outputs, options.results) if path is not None]
+    if len(set(together)) < len(together):
+        raise ParameterError("results, leaderboard, its picture (.svg) and JSON need names of their own")
+    if picture is not None and find_spec("matplotlib") is None:
+        raise ParameterError("the picture beside the leaderboard needs matplotlib: pip install matplotlib")
     result = run(
         estimators,
         options.problems,
@@ -84,8 +91,9 @@ def _run(options: argparse.Namespace, command: str) -> int:
     if options.json is not None:
         write_file(options.json, result.to_json(), force=options.force)
     if picture is not None:
+        drawn = _drawn(result)
         write_file(options.leaderboard, _page(result, command, picture.name), force=options.force)
-        write_file(picture, _drawn(result), force=options.force)
+        write_file(picture, drawn, force=options.force)
     return 0
 
 
@@ -99,9 +107,10 @@ def _page(result: ArenaResult, command: str, picture: str) -> str:
             "",
             f"Written by `{command}`. {len({r.problem for r in result.records})} problems with known floor, "
             f"N = {sizes}, {n_seeds} samples each, the same for every estimator. The oracle knows the true Bayes "
-            "classifier and counts its errors on the sample: no estimator can do better. Errors are of the estimated "
-            "floor; *worst problem* is the largest mean absolute error on one problem; coverage and width are of 95 % "
-            "intervals, where an estimator gives one; s is the median time of one estimate in seconds, one thread.",
+            "classifier and counts its errors on the sample; over many problems no estimator can do better. "
+            "Errors are of the estimated floor; *worst problem* is the largest mean absolute error on one problem; "
+            "coverage and width are of 95 % intervals, where an estimator gives one; s is the median time of one "
+            "estimate in seconds, one thread. Whoever failed on a sample stands below all who did not.",
             "",
             result.to_markdown(),
             "",
@@ -120,17 +129,6 @@ def _page(result: ArenaResult, command: str, picture: str) -> str:
 
 
 def _drawn(result: ArenaResult) -> bytes:
-    import io
+    from .plots import svg
 
-    try:
-        import matplotlib
-    except ImportError:
-        raise ParameterError("the picture needs matplotlib: pip install matplotlib") from None
-    matplotlib.use("svg")
-    import matplotlib.pyplot as plt
-
-    figure = result.plot().figure
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None})
-    plt.close(figure)
-    return buffer.getvalue()
+    return svg(result.plot())

@@ -237,9 +237,14 @@ def beta_products(
 ) -> Distribution:
     """Independent beta features with one pair of shapes per class."""
     d = _whole("n_features", n_features, 1)
-    if len(shapes) < 2:
+    if not isinstance(shapes, Sequence) or len(shapes) < 2:
         raise ParameterError(f"shapes must have one pair per class, two at least, got {shapes!r}")
-    a, b = np.array([[_positive("shapes", v) for v in pair] for pair in shapes]).T
+    try:
+        pairs = [(first, second) for first, second in shapes]
+    except (TypeError, ValueError):
+        raise ParameterError(f"shapes must be pairs of numbers, one per class; got {shapes!r}") from None
+    # Below 0.1 most draws round to 0 or 1, where densities are infinite.
+    a, b = np.array([[_number("shapes", v, 0.1, 1e6) for v in pair] for pair in pairs]).T
     priors = np.full(len(a), 1 / len(a))
 
     def draw_features(y: Rows, rng: Generator) -> Floats:
@@ -255,7 +260,7 @@ def beta_products(
 
 def student_pair(n_features: int = 5, shift: float = 2.0, dof: float = 2.0) -> Distribution:
     """Two multivariate Student distributions, apart in the first feature: heavy tails, same plane between them."""
-    d, shift, dof = _whole("n_features", n_features, 1), _number("shift", shift, 0), _positive("dof", dof)
+    d, shift, dof = _whole("n_features", n_features, 1), _number("shift", shift, 0), _number("dof", dof, 0.5)
     means = np.zeros((2, d))
     means[1, 0] = shift
 
@@ -410,7 +415,7 @@ def _gamma_error(priors: Floats, shape: float, rates: Floats) -> float:
 
 def _number(name: str, value: float, low: float, high: float = np.inf) -> float:
     # NaN fails the comparison too.
-    if not isinstance(value, numbers.Real) or not low <= float(value) <= high:
+    if not isinstance(value, numbers.Real) or not low <= float(value) <= high or np.isinf(float(value)):
         limits = f"at least {low:g}" if high == np.inf else f"between {low:g} and {high:g}"
         raise ParameterError(f"{name} must be a number, {limits}; got {value!r}")
     return float(value)
@@ -430,7 +435,9 @@ def _whole(name: str, value: int, low: int, high: int = 2**31) -> int:
 
 
 def _scales(name: str, values: Sequence[float]) -> Floats:
-    scales = np.array([_positive(name, value) for value in values])
+    if not isinstance(values, Sequence | np.ndarray):
+        raise ParameterError(f"{name} must have one number per class, two at least; got {values!r}")
+    scales = np.array([_number(name, value, 1e-6, 1e6) for value in values])
     if len(scales) < 2:
         raise ParameterError(f"{name} must have one number per class, two at least; got {values!r}")
     return scales

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -80,11 +81,16 @@ class ArenaResult:
     records: tuple[Record, ...]
 
     def leaderboard(self) -> list[Row]:
-        """One row per estimator, the most accurate first; those that never answered last."""
+        """One row per estimator: those that answered every time first, the most accurate on top.
+
+        An estimator must not rise by failing on what is hard: whoever failed stands below all who did not.
+        """
         estimators = dict.fromkeys(record.estimator for record in self.records)
         oracle = {(r.problem, r.n, r.seed): abs(r.off) for r in self.records if r.estimator == "oracle"}
         rows = [_row(name, [r for r in self.records if r.estimator == name], oracle) for name in estimators]
-        return sorted(rows, key=lambda row: (np.isnan(row.mean_absolute_error), row.mean_absolute_error))
+        return sorted(
+            rows, key=lambda row: (row.n_failures > 0, np.isnan(row.mean_absolute_error), row.mean_absolute_error)
+        )
 
     def by_problem(self) -> dict[tuple[str, int], dict[str, float]]:
         """Mean of estimate minus truth for each problem and size, by estimator; failures left out."""
@@ -105,7 +111,7 @@ class ArenaResult:
             if r.failure:
                 seen.setdefault((r.estimator, r.failure), []).append(r.problem)
         return [
-            f"{name} on {', '.join(dict.fromkeys(where))} ({len(where)} runs): {message}"
+            _cell(f"{name} on {', '.join(dict.fromkeys(where))} ({len(where)} runs): {message}")
             for (name, message), where in seen.items()
         ]
 
@@ -118,7 +124,15 @@ class ArenaResult:
     def to_json(self) -> str:
         """Leaderboard and records for machines."""
         board = [{k: _plain(v) for k, v in asdict(row).items()} for row in self.leaderboard()]
-        return json.dumps({"schema": 1, "leaderboard": board, "records": [r.to_dict() for r in self.records]}, indent=1)
+        return json.dumps(
+            {
+                "schema": 1,
+                "bayesfloor": version("bayesfloor"),
+                "leaderboard": board,
+                "records": [r.to_dict() for r in self.records],
+            },
+            indent=1,
+        )
 
     def to_markdown(self) -> str:
         """The leaderboard as a table."""
@@ -127,8 +141,7 @@ class ArenaResult:
             "|---|---|---|---|---|---|---|---|---|---|",
         ]
         for row in self.leaderboard():
-            # A cell has no room for a bar of its own.
-            name = row.estimator.replace("|", "/")
+            name = _cell(row.estimator)
             if np.isnan(row.mean_absolute_error):
                 lines.append(f"| {name} | | | | | | | | | {row.n_failures} of {row.n_failures} |")
                 continue
@@ -138,7 +151,8 @@ class ArenaResult:
             failed = f"{row.n_failures} of {row.n_runs + row.n_failures}" if row.n_failures else ""
             lines.append(
                 f"| {name} | {row.mean_absolute_error:.4f} | {times} | {row.bias:+.4f} | {row.rmse:.4f} | "
-                f"{row.worst:.3f} {row.worst_problem} | {coverage} | {width} | {row.median_seconds:.2f} | {failed} |"
+                f"{row.worst:.3f} {_cell(row.worst_problem)} | {coverage} | {width} | {row.median_seconds:.2f} "
+                f"| {failed} |"
             )
         return "\n".join(lines)
 
@@ -147,12 +161,12 @@ class ArenaResult:
         order = [row.estimator for row in self.leaderboard()]
         truths = {(r.problem, r.n): r.truth for r in self.records}
         lines = [
-            "| problem | N | floor | " + " | ".join(name.replace("|", "/") for name in order) + " |",
+            "| problem | N | floor | " + " | ".join(map(_cell, order)) + " |",
             "|---" * (len(order) + 3) + "|",
         ]
         for (problem, n), cells in self.by_problem().items():
             shown = ["" if np.isnan(cells.get(name, np.nan)) else f"{100 * cells[name]:+.1f}" for name in order]
-            lines.append(f"| {problem} | {n} | {truths[problem, n]:.4f} | " + " | ".join(shown) + " |")
+            lines.append(f"| {_cell(problem)} | {n} | {truths[problem, n]:.4f} | " + " | ".join(shown) + " |")
         return "\n".join(lines)
 
     def plot(self, ax: Any = None) -> Any:
@@ -193,6 +207,11 @@ def _row(name: str, records: Sequence[Record], oracle: dict[tuple[str, int, int]
         n_runs=len(answered),
         n_failures=n_failures,
     )
+
+
+def _cell(text: str) -> str:
+    """Text as one cell of a table: no bars, no line breaks, no tags."""
+    return " ".join(text.split()).replace("|", "/").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _plain(value: Any) -> Any:

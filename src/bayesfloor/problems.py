@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import families
-from .errors import DataError, ParameterError
+from .errors import DataError, ParameterError, numbers_from
 from .families import Distribution, draw_labels
 from .validate import feature_matrix, row_keys
 
@@ -55,7 +55,7 @@ _REGISTRY: dict[str, tuple[Callable[..., Distribution], dict[str, Any]]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Problem:
     """Labelled data to draw, with the exact posterior and the floor.
 
@@ -110,14 +110,16 @@ class Problem:
 
     def posterior(self, X: ArrayLike) -> Floats:
         """Exact class probabilities at each row of X, shape (n, C)."""
-        points = np.asarray(X, dtype=np.float64)
+        points = numbers_from("X", X)
+        if not np.isfinite(points).all():
+            raise DataError(f"X has {int((~np.isfinite(points)).sum())} values that are missing or infinite")
         if points.ndim != 2 or points.shape[1] != self.n_features:
             raise DataError(f"{self.name} has {self.n_features} features: X must be (n, {self.n_features}), "
                             f"got shape {points.shape}")  # fmt: skip
         return self.distribution.posterior(points)
 
     def oracle_error(self, X: ArrayLike, y: ArrayLike) -> float:
-        """Share of errors that the true Bayes classifier makes on this sample: no estimator can do better."""
+        """Share of errors that the true Bayes classifier makes on this sample; asymptotically nothing does better."""
         return float((self.posterior(X).argmax(axis=1) != np.asarray(y)).mean())
 
     def __str__(self) -> str:
@@ -147,7 +149,7 @@ def get(name: str, **parameters: Any) -> Problem:
     >>> print(get("gaussians_4d", shift=5, variance=2))
     gaussians_4d(shift=5, variance=2): d = 4, 2 classes, floor 0.0385 exactly
     """
-    if name not in _REGISTRY:
+    if not isinstance(name, str) or name not in _REGISTRY:
         near = difflib.get_close_matches(str(name), _REGISTRY, n=3, cutoff=0.4)
         hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(_REGISTRY)}"
         raise ParameterError(f"there is no problem named {name!r}: {hint}")
@@ -183,7 +185,8 @@ def simulated_error(distribution: Distribution, largest_std: float, random_state
         X, _ = distribution.draw(block, rng)
         error = 1 - distribution.posterior(X).max(axis=1)
         n, total, squares = n + block, total + error.sum(), squares + (error**2).sum()
-        std = math.sqrt(max(0.0, squares / n - (total / n) ** 2) / n)
+        # Where hardly any draw errs the spread of the draws says nothing: at least what one more would change.
+        std = max(math.sqrt(max(0.0, squares / n - (total / n) ** 2) / n), 1 / n)
         if n >= 200_000 and std <= largest_std:
             return total / n, std
 
@@ -209,9 +212,10 @@ def label_noise(problem: Problem, rho: float) -> Problem:
     def posterior(X: Floats) -> Floats:
         return (1 - rho) * clean.posterior(X) + rho / n_classes
 
-    noisy = replace(clean, priors=(1 - rho) * clean.priors + rho / n_classes, draw=draw, posterior=posterior)
     floor = problem.bayes_error + rho * (1 - 1 / n_classes - problem.bayes_error)
-    return Problem(f"{problem.name} + {rho:g} noise", noisy, floor, (1 - rho) * problem.bayes_error_std)
+    priors = (1 - rho) * clean.priors + rho / n_classes
+    noisy = replace(clean, priors=priors, draw=draw, posterior=posterior, exact_error=None)
+    return Problem(f"{problem.name} + {rho!r} noise", noisy, floor, (1 - rho) * problem.bayes_error_std)
 
 
 def from_posterior(X: ArrayLike, P: ArrayLike, name: str = "given posterior") -> Problem:
@@ -235,7 +239,7 @@ def from_posterior(X: ArrayLike, P: ArrayLike, name: str = "given posterior") ->
     >>> round(problem.bayes_error, 3)
     0.25
     """
-    points, _ = feature_matrix(X)
+    points = feature_matrix(X)[0].copy()
     given = _probabilities(P, len(points))
     keys, group = np.unique(row_keys(points), return_inverse=True)
     size = np.bincount(group)
@@ -262,7 +266,7 @@ def from_posterior(X: ArrayLike, P: ArrayLike, name: str = "given posterior") ->
 
 
 def _probabilities(P: ArrayLike, n: int) -> Floats:
-    given = np.asarray(P, dtype=np.float64)
+    given = numbers_from("P", P)
     if given.ndim != 2 or given.shape[1] < 2 or len(given) != n:
         raise DataError(f"P must have one row per row of X ({n}) and a column per class, got shape {given.shape}")
     wrong = np.flatnonzero(~(given >= 0).all(axis=1))

@@ -147,6 +147,18 @@ def assign_parts(labels: Rows, groups: Rows | None, n_parts: int, rng: np.random
     return part
 
 
+def _folds(y: Rows, groups: Rows | None, rng: np.random.Generator) -> Rows:
+    """Fold 0 is a plain random sample of rows, or groups, as a certified count needs; the others are stratified."""
+    units = np.arange(len(y)) if groups is None else groups
+    order = rng.permutation(int(units.max()) + 1)
+    sizes = np.bincount(units)[order]
+    locked = order[: int(np.searchsorted(np.cumsum(sizes), len(y) / N_FOLDS)) + 1]
+    fold = np.where(np.isin(units, locked), 0, -1)
+    free = np.flatnonzero(fold < 0)
+    fold[free] = 1 + assign_parts(y[free], None if groups is None else groups[free], N_FOLDS - 1, rng)
+    return fold
+
+
 def cross_fit(
     X: Floats,
     y: Rows,
@@ -184,7 +196,7 @@ def cross_fit(
         Learners that failed, with the reason.
     """
     rng = np.random.default_rng(seed)
-    fold = assign_parts(y, groups, N_FOLDS, rng)
+    fold = _folds(y, groups, rng)
     free, locked = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
     quarter = np.full(len(y), -1)
     quarter[free] = assign_parts(y[free], None if groups is None else groups[free], 4, rng)
