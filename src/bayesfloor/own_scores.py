@@ -56,7 +56,7 @@ def from_scores(
     --------
     >>> from bayesfloor import problems
     >>> problem = problems.get("gaussians_100d")
-    >>> X, y = problem.sample(2000, random_state=0)
+    >>> X, y = problem.sample(2000, random_state=1)
     >>> result = from_scores(problem.posterior(X), y)   # a perfect model's scores; the floor is 0.1587
     >>> 0.1587 in result.interval
     True
