@@ -44,6 +44,8 @@ lint: .venv/for-dev
 
 evidence: .venv/for-test
 	$(RUN) benchmarks/low_dimension.py --out benchmarks/results/low_dimension.md --readme README.md
+	$(RUN) benchmarks/train_floor.py fit
+	$(RUN) benchmarks/floor_cost.py --out benchmarks/results/floor_cost.md
 	$(MAKE) leaderboard bench
 
 # dataeval takes part where it is installed, which for-bench does; the file of results makes it resumable.
