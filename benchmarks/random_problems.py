@@ -343,7 +343,7 @@ def exact_floor(draw: Draw, rng: Generator, std: float = 4e-4) -> float:
     return float(errors.mean())
 
 
-def random_problem(seed: int, sizes: tuple[int, ...] = (600, 1500, 1500, 1500, 1500, 3500)) -> Drawn:
+def random_problem(seed: int, sizes: tuple[int, ...] = (600, 1500, 1500, 1500, 1500, 3500, 5000)) -> Drawn:
     """Sample of a random problem; every class has eight rows at least."""
     rng = np.random.default_rng([seed, 2026])
     shares = np.array(list(FAMILIES.values()))

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Evidence", "Judgement", "judge", "score_space", "summarise"]
+__all__ = ["Evidence", "Judgement", "judge", "score_space", "shrunk_shares", "summarise"]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
+_SURELY = 3.0  # standard errors
 _DIMENSIONS = 4  # balls stay full up to about so many
 _BALL_CLASSES = 3  # ... and are as good as the best up to two
 _CLASSES = 5  # up to so many classes the scores are taken whole, C - 1 dimensions
@@ -33,7 +34,10 @@ class Evidence:
     ----------
     n, n_features, n_classes : int
     majority : float
-        Error of always naming the largest class.
+        Error of always naming the largest class, as counted here.
+    shrunk_majority : float
+        The same for class shares shrunk toward equal ones by what sampling noise would make of equal ones: the largest
+        of several counted shares is too large on average.
     error, plugin : float
         Of the pooled library trained on four fifths: share of errors, and mean of 1 - largest probability.
     half_error, half_plugin, quarter_error, quarter_plugin : float
@@ -54,6 +58,7 @@ class Evidence:
     n_features: int
     n_classes: int
     majority: float
+    shrunk_majority: float
     error: float
     plugin: float
     half_error: float
@@ -71,13 +76,18 @@ class Evidence:
         """Standard error of a share of errors among so many rows."""
         return float(np.sqrt(max(self.error * (1 - self.error), 1 / self.n) / self.n))
 
+    @property
+    def signal(self) -> float:
+        """From 0, the library does no better than naming the largest class, to 1, it surely does."""
+        return float(np.clip((self.majority - self.error) / (_SURELY * self.sampling), 0, 1))
+
     def terms(self) -> dict[str, float]:
         """Corrections of the error that the rule weighs.
 
         Balls enter where the score space has one or two dimensions. All fade out where the library does no better
         than naming the largest class: there is nothing to correct in pure noise.
         """
-        signal = float(np.clip((self.majority - self.error) / (2 * self.sampling), 0, 1))
+        signal = self.signal
         return {
             "ball": signal * (self.ball - self.error) if self.n_classes <= _BALL_CLASSES else 0.0,
             "plugin": signal * (self.plugin - self.error),
@@ -109,6 +119,21 @@ def summarise(P: Floats, y: Rows, weights: Floats) -> tuple[float, float]:
     return float(weights @ wrong), float(weights @ (1 - P.max(axis=1)))
 
 
+def shrunk_shares(counts: Rows) -> Floats:
+    """Class shares shrunk toward equal ones (James and Stein), by as much as the counts could be equal but for chance.
+
+    Examples
+    --------
+    >>> shrunk_shares(np.array([510, 490])), shrunk_shares(np.array([1200, 300])).round(2)
+    (array([0.5, 0.5]), array([0.8, 0.2]))
+    """
+    n_classes, n = len(counts), counts.sum()
+    even = n / n_classes
+    chi_squared = float(((counts - even) ** 2).sum() / even)
+    kept = max(0.0, 1 - (n_classes - 1) / chi_squared) if chi_squared > 0 else 0.0
+    return np.asarray((even + kept * (counts - even)) / n)
+
+
 def score_space(P: Floats) -> Floats:
     """Coordinates in which balls are drawn: C - 1 log-odds, or the principal directions of many.
 
@@ -130,7 +155,9 @@ def judge(evidence: Evidence, confidence_level: float) -> Judgement:
     rule = _rule()
     terms = evidence.terms()
     shift = sum(weight * terms[name] for name, weight in rule["weights"].items())
-    floor = float(np.clip(evidence.error + shift, 0.0, evidence.majority))
+    signal = evidence.signal
+    judged = signal * (evidence.error + shift) + (1 - signal) * evidence.shrunk_majority
+    floor = float(np.clip(judged, 0.0, evidence.shrunk_majority))
     scale = spread(evidence, rule["doubts"])
     below, above = (float(np.interp(confidence_level, rule["levels"], rule[side])) for side in ("below", "above"))
     # The largest share is itself only known up to sampling noise: the interval may pass it, the floor may not.

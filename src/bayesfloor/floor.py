@@ -3,6 +3,7 @@
 import time
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -10,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .bounds import Bound, all_bounds
+from .doubts import doubts
 from .errors import BayesfloorWarning, DataError, ParameterError
-from .evidence import Evidence, judge, score_space, summarise
+from .evidence import Evidence, judge, score_space, shrunk_shares, summarise
 from .interval import ConfidenceInterval, upper_limit
 from .labels import plain
 from .learner import BenchmarkLearner
@@ -31,6 +33,7 @@ Rows = NDArray[np.int64]
 # Rows that a model is trained on at most.
 EFFORTS = {"fast": 2_000, "balanced": 10_000, "thorough": 50_000}
 _FEW_FEATURES = 6  # up to so many the balls may be full in the features themselves
+_BOUND_ROWS = 10_000
 _FEWEST_ROWS, _FEWEST_PER_CLASS = 30, 5
 
 
@@ -105,23 +108,39 @@ def estimate(
     )  # fmt: skip
     original = np.argsort(codes)  # stage columns -> sorted labels
     changed = np.ones(data.n_classes) if target is None else (target / data.priors)[original]
-    pools = [pooled(stage, labels, random_state) for stage in stages]
+
+    def tell(stage: str, done: int, total: int = 1) -> None:
+        if progress is not None:
+            progress(stage, done, total)
+
+    pools: list[tuple[Floats, dict[str, float]]] = []
+    for stage in stages:
+        tell("pooling", len(pools), len(stages))
+        pools.append(pooled(stage, labels, random_state))
+    tell("pooling", len(stages), len(stages))
     P = [_reweighted(pool, changed) for pool, _ in pools]
     figures = [summarise(p, labels, row_weights) for p in P]
+    tell("balls in score space", 0)
     ball = ball_estimate(P[0], labels, target if target is None else target[original], n_jobs)
+    raw = _raw(data, target, n_jobs)
+    tell("balls in score space", 1)
     majority = 1 - float((data.priors if target is None else target).max())
+    shrunk_majority = 1 - float((shrunk_shares(data.class_counts) if target is None else target).max())
     n_effective = data.n_samples if target is None else round(float(1 / (target**2 / data.class_counts).sum()))
     evidence = Evidence(
         n=n_effective, n_features=data.X.shape[1], n_classes=data.n_classes, majority=majority,
+        shrunk_majority=shrunk_majority,
         error=figures[0][0], plugin=figures[0][1], half_error=figures[1][0], half_plugin=figures[1][1],
         quarter_error=(figures[2][0] + figures[3][0]) / 2, quarter_plugin=(figures[2][1] + figures[3][1]) / 2,
-        ball=ball, raw=_raw(data, target, n_jobs), moved=_moved(P[1], P[2], row_weights),
+        ball=ball, raw=raw, moved=_moved(P[1], P[2], row_weights),
         moved_late=_moved(P[0], P[1], row_weights), moved_apart=_moved(P[2], P[3], row_weights),
     )  # fmt: skip
     judgement = judge(evidence, confidence_level)
     wrong, n_locked = locked_errors(stages[0], stages[1], labels, fold, changed)
     ceiling = _ceiling(wrong, n_locked, None if target is None else target[original], confidence_level)
-    bounds = all_bounds(data.X, data.classes[data.labels], n_jobs=n_jobs) if target is None else ()
+    tell("bounds", 0)
+    bounds = _bounds(rows, labels, random_state, n_jobs) if target is None else ()
+    tell("bounds", 1)
     floor = min(judgement.floor, ceiling)
     back = np.argsort(order)
     posterior = P[0][back][:, codes]
@@ -138,7 +157,7 @@ def estimate(
         pair_error=pair_shares(posterior, row_weights[back], floor),
         posterior=posterior,
         labels=data.labels,
-        reasons=_reasons(evidence, data, floor, judgement.high - judgement.low, bounds, ceiling),
+        reasons=doubts(evidence, data, bounds, ceiling, confidence_level),
         notes=(*data.notes, *(f"left out: {name}" for name in dropped)),
         evidence=evidence.to_dict(),
         settings={
@@ -218,19 +237,35 @@ def _raw(data: Dataset, priors: Floats | None, n_jobs: int | None) -> float | No
     return float(learner.bayes_error_) if learner.reliable_ else None
 
 
+def _bounds(rows: Floats, labels: Rows, seed: int, n_jobs: int | None) -> tuple[Bound, ...]:
+    """Bounds from so many rows at most: they are there for comparison, and cost the square of the rows."""
+    if len(rows) <= _BOUND_ROWS:
+        return all_bounds(rows, labels, n_jobs=n_jobs)
+    chosen = np.sort(np.random.default_rng(seed).permutation(len(rows))[:_BOUND_ROWS])
+    return tuple(
+        replace(bound, rests_on=f"{bound.rests_on}; from {_BOUND_ROWS:,} of the rows")
+        for bound in all_bounds(rows[chosen], labels[chosen], n_jobs=n_jobs)
+    )
+
+
 def _moved(P: Floats, Q: Floats, weights: Floats) -> float:
     mean, at = (P + Q) / 2, np.arange(len(P))
     return float(weights @ np.abs(mean[at, P.argmax(axis=1)] - mean[at, Q.argmax(axis=1)]))
 
 
 def _estimates(evidence: Evidence, floor: float) -> tuple[Estimate, ...]:
-    return (
-        Estimate(
-            "floor", floor, "the figures below, combined by weights learned on simulated problems with known floor"
-        ),
+    combined = "the figures below, combined by weights learned on simulated problems with known floor"
+    figures = (
+        Estimate("floor", floor, combined),
         Estimate("library's error", evidence.error, "errors of the pooled library on rows it has not seen: too high"),
         Estimate("library's plug-in", evidence.plugin, "mean of 1 - largest probability: right if they are calibrated"),
         Estimate("balls in score space", evidence.ball, "epsilon-ball ensemble on the library's scores"),
+    )
+    if evidence.raw is None:
+        return figures
+    return (
+        *figures,
+        Estimate("balls in the features", evidence.raw, "epsilon-ball ensemble on the columns"),
     )
 
 
@@ -252,29 +287,3 @@ def pair_shares(P: Floats, weights: Floats, floor: float) -> tuple[tuple[float, 
     np.fill_diagonal(table, 0.0)
     total = table.sum()
     return tuple(map(tuple, (table * (floor / total if total > 0 else 0.0)).tolist()))
-
-
-def _reasons(
-    evidence: Evidence, data: Dataset, floor: float, width: float, bounds: tuple[Bound, ...], ceiling: float
-) -> tuple[str, ...]:
-    reasons = []
-    falling = evidence.half_error - evidence.error
-    noise = float(np.sqrt(max(evidence.error * (1 - evidence.error), 1e-4) / evidence.n))
-    if falling > 2 * noise:
-        reasons.append(
-            f"the learning curve is still falling ({evidence.half_error:.1%} with half the rows, {evidence.error:.1%} "
-            "with all): more data would tighten the estimate"
-        )
-    if data.copied_share > 0.01:
-        reasons.append(f"{data.copied_share:.1%} of the rows are copies: pass groups=, or drop them")
-    if data.n_samples < 10 * data.X.shape[1]:
-        reasons.append(f"{data.n_samples} rows for {data.X.shape[1]} columns: fewer than ten per column")
-    if data.class_counts.min() < 30:
-        rare = plain(data.classes)[data.class_counts.argmin()]
-        reasons.append(f"class {rare!r} has only {data.class_counts.min()} rows")
-    reasons.extend(
-        f"the {bound.name} lower bound ({bound.lower:.1%}) is above the ceiling ({ceiling:.1%}): it does not hold"
-        for bound in bounds
-        if bound.lower > ceiling
-    )
-    return tuple(reasons)

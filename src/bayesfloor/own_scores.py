@@ -80,16 +80,20 @@ def from_scores(
     ball = ball_estimate(P, data.labels, None, n_jobs)
     wrong = int((logs.argmax(axis=1) != data.labels).sum())
     ceiling = upper_limit(wrong, data.n_samples, confidence_level)
-    # Two classes: balls on a line, which is what they are best at. More: they and the plug-in err to different sides.
-    value = min(ball if n_classes == 2 else (ball + plugin) / 2, ceiling)
+    # Two classes: balls on a line, which is what they are best at. Three: they and the plug-in err to different sides.
+    # More: the balls are empty, or mix what other directions separate.
+    balls = {2: 1.0, 3: 0.5}.get(n_classes, 0.0)
+    value = min(balls * ball + (1 - balls) * plugin, ceiling)
     sampling = score_interval(value, data.n_samples, confidence_level)
-    gap = abs(ball - plugin) / 2
+    gap = abs((ball if balls else error) - plugin) / 2
+    rests_on = ("balls in score space" if balls == 1 else "mean of balls in score space and plug-in" if balls else
+                "plug-in: with more than three classes balls are empty")  # fmt: skip
     return FloorResult(
         floor=value,
         interval=ConfidenceInterval(max(0.0, sampling.low - gap), min(1.0, sampling.high + gap), confidence_level),
         ceiling=ceiling,
         estimates=(
-            Estimate("floor", value, "balls in score space (for more than two classes: mean of them and the plug-in)"),
+            Estimate("floor", value, rests_on),
             Estimate("balls in score space", ball, "epsilon-ball ensemble on your scores"),
             Estimate("plug-in", plugin, "mean of 1 - largest probability, after calibration on other rows"),
             Estimate("error of your scores", wrong / data.n_samples, "the class with the largest score"),

@@ -1,0 +1,56 @@
+"""What speaks against taking an estimate at face value, in words."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from .evidence import Evidence, judge
+from .interval import Bound
+from .labels import plain
+from .validate import Dataset
+
+__all__ = ["doubts", "width_with_more"]
+
+_WIDE = 0.03  # intervals wider than this are worth a remark on what more data would do
+
+
+def doubts(
+    evidence: Evidence, data: Dataset, bounds: Sequence[Bound], ceiling: float, confidence_level: float
+) -> tuple[str, ...]:
+    """Reasons for doubt, the weightiest first."""
+    found = []
+    judgement = judge(evidence, confidence_level)
+    width, later = judgement.high - judgement.low, width_with_more(evidence, confidence_level)
+    falling = evidence.half_error - evidence.error > 2 * evidence.sampling
+    if falling:
+        found.append(
+            f"the learning curve is still falling ({evidence.half_error:.1%} with half the rows, {evidence.error:.1%} "
+            "with all)"
+        )
+    if (falling or width > _WIDE) and later < 0.9 * width:
+        found.append(f"the interval is {width:.1%} wide: about 4x more data would narrow it to about {later:.1%}")
+    if data.copied_share > 0.01:
+        found.append(f"{data.copied_share:.1%} of the rows are copies: pass groups=, or drop them")
+    if data.n_samples < 10 * data.X.shape[1]:
+        found.append(f"{data.n_samples} rows for {data.X.shape[1]} columns: fewer than ten per column")
+    if data.class_counts.min() < 30:
+        rare = plain(data.classes)[data.class_counts.argmin()]
+        found.append(f"class {rare!r} has only {data.class_counts.min()} rows")
+    found.extend(
+        f"the {bound.name} lower bound ({bound.lower:.1%}) is above the ceiling ({ceiling:.1%}): it does not hold"
+        for bound in bounds
+        if bound.lower > ceiling
+    )
+    return tuple(found)
+
+
+def width_with_more(evidence: Evidence, confidence_level: float) -> float:
+    """Width of the interval with four times the rows, if what is left to learn falls with their square root."""
+    more = replace(
+        evidence,
+        n=4 * evidence.n,
+        ball=evidence.error + (evidence.ball - evidence.error) / 2,
+        half_error=evidence.error + (evidence.half_error - evidence.error) / 2,
+        moved_late=evidence.moved_late / 2,
+    )
+    judgement = judge(more, confidence_level)
+    return judgement.high - judgement.low
