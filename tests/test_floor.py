@@ -300,7 +300,7 @@ def evidence(**changes) -> Evidence:
 
 
 def test_rule_widens_with_doubt_and_confidence() -> None:
-    calm, steep = judge(evidence(), 0.95), judge(evidence(half_error=0.3), 0.95)
+    calm, steep = judge(evidence(), 0.95), judge(evidence(moved_late=0.02), 0.95)
     assert steep.high - steep.low > calm.high - calm.low
     wide = judge(evidence(), 0.99)
     assert wide.low <= calm.low <= calm.floor <= calm.high <= wide.high
