@@ -50,6 +50,7 @@ def collect(n_problems: int) -> None:
             file.flush()
 
 
+BEGIN, END = "<!-- rule: begin -->", "<!-- rule: end -->"
 TERMS = ("ball", "moved late")
 DOUBTS = ("ball", "moved late", "half")
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.98, 0.99)
@@ -68,19 +69,20 @@ def fit(records: list[dict]) -> dict:
     """Weights, doubts and quantiles of the residuals: the rule."""
     evidence = [Evidence(**{field: r[field] for field in Evidence.__dataclass_fields__}) for r in records]
     terms = [e.terms() for e in evidence]
-    A = np.array([[t[name] for name in TERMS] for t in terms])
-    floor, error, most = (np.array([r[name] for r in records]) for name in ("floor", "error", "shrunk_majority"))
     signal = np.array([e.signal for e in evidence])
+    A = signal[:, None] * np.array([[t[name] for name in TERMS] for t in terms])
+    floor, error, most = (np.array([r[name] for r in records]) for name in ("floor", "error", "shrunk_majority"))
+    base = signal * error + (1 - signal) * most
     # Residuals of rules that have not seen the family: those of the rule's own training would be too small.
     family, off = np.array([r["family"] for r in records]), np.empty(len(records))
     for name in set(family):
         held = family == name
-        weights = huber(A[~held], (floor - error)[~held])
-        off[held] = (floor - np.clip(signal * (error + A @ weights) + (1 - signal) * most, 0, most))[held]
+        weights = huber(A[~held], (floor - base)[~held])
+        off[held] = (floor - np.clip(base + A @ weights, 0, most))[held]
     # Squared residual beyond the sampling noise, as a sum of squared terms with weights that are not negative; capped,
     # so that the few problems that nothing has learned do not decide it alone.
     sampling = np.array([e.sampling for e in evidence])
-    squares = np.array([[t[name] ** 2 for name in DOUBTS] for t in terms])
+    squares = signal[:, None] ** 2 * np.array([[t[name] ** 2 for name in DOUBTS] for t in terms])
     scale = 1 / (sampling**2 + 1e-5)
     doubts, _ = nnls(squares * scale[:, None], np.minimum(np.maximum(off**2 - sampling**2, 0) * scale, 25))
     named = dict(zip(DOUBTS, doubts.tolist(), strict=True))
@@ -94,7 +96,7 @@ def fit(records: list[dict]) -> dict:
             for level in LEVELS
         ]
     return {
-        "weights": dict(zip(TERMS, huber(A, floor - error).tolist(), strict=True)),
+        "weights": dict(zip(TERMS, huber(A, floor - base).tolist(), strict=True)),
         "doubts": named,
         "levels": list(LEVELS),
         **sides,
@@ -159,6 +161,10 @@ if __name__ == "__main__":
         table = report(everything)
         print(table)
         (RECORDS.parent / "floor_rule.md").write_text(table + "\n", encoding="utf-8")
+        method = ROOT / "docs" / "method.md"
+        head, rest = method.read_text(encoding="utf-8").split(BEGIN)
+        rows = "\n".join(line for line in table.splitlines()[2:])
+        method.write_text(f"{head}{BEGIN}\n{rows}\n{END}{rest.split(END)[1]}", encoding="utf-8")
         rule = fit(everything)
         print(json.dumps(rule, indent=1))
         (ROOT / "src" / "bayesfloor" / "floor_rule.json").write_text(

@@ -60,6 +60,38 @@ def test_rows_classes_and_threads_do_not_matter(sample, result: FloorResult) -> 
     np.testing.assert_allclose(renamed_table[np.ix_(columns, columns)], table, atol=1e-6)
 
 
+@pytest.mark.parametrize("factor", [1e-15, 1e200])
+def test_tiny_and_huge_units_do_not_matter(factor: float) -> None:
+    X, y = problems.get("gaussians_4d").sample(300, random_state=0)
+    known = estimate(X, y, effort="fast", n_jobs=1).floor
+    assert abs(estimate(X * factor, y, effort="fast", n_jobs=1).floor - known) < 0.005
+    X[:, 0] *= factor
+    assert abs(estimate(X, y, effort="fast", n_jobs=1).floor - known) < 0.005
+
+
+def test_units_of_discrete_columns_do_not_matter() -> None:
+    X, y = problems.get("led").sample(400, random_state=0)
+    known = estimate(X, y, effort="fast", n_jobs=1)
+    assert abs(estimate(X * 3.7 + 0.1, y, effort="fast", n_jobs=1).floor - known.floor) < 0.005
+
+
+def test_one_wild_entry_does_not_flatten_its_column() -> None:
+    X, y = problems.get("gaussians_4d").sample(400, random_state=0)
+    known = estimate(X, y, effort="fast", n_jobs=1)
+    X[0, 1] = 1e20
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayesfloorWarning)
+        assert abs(estimate(X, y, effort="fast", n_jobs=1).floor - known.floor) < 0.01
+
+
+def test_rare_classes_cost_no_learner() -> None:
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(600, 3)), np.arange(600) < 6
+    X[y] += 3
+    rare, even = (estimate(X, labels, effort="fast", n_jobs=1) for labels in (y, X[:, 0] > 0))
+    assert len(rare.learners) >= len(even.learners) - 1  # small mixtures need rows of their own
+
+
 def test_units_hardly_matter(sample, result: FloorResult) -> None:
     X, y = sample
     other = estimate(X * [1000.0, 1e-3] + [5.0, -7.0], y, effort="fast", n_jobs=1)
@@ -115,6 +147,30 @@ def test_groups_stay_together() -> None:
     assert all(len(set(part[groups == g])) == 1 for g in range(40))
 
 
+def test_few_or_giant_groups_are_refused(sample) -> None:
+    X, y = sample
+    with pytest.raises(DataError, match="3 groups are too few"):
+        estimate(X, y, groups=np.arange(len(y)) % 3)
+    with pytest.raises(DataError, match="hold more than a fifth"):
+        estimate(X, y, groups=np.maximum(0, np.arange(len(y)) - len(y) + 10))
+    with pytest.raises(DataError, match="groups: "):
+        estimate(X, y, groups=[None] * len(y))
+
+
+def test_groups_keep_ceiling_and_interval_honest() -> None:
+    # 60 records of ten near-copies each, labels drawn at random: the floor is 0.5, and there are 60 facts, not 600.
+    outside, above = 0, 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        record = np.repeat(np.arange(60), 10)
+        X = rng.normal(size=(60, 3))[record] + 1e-3 * rng.normal(size=(600, 3))
+        result = estimate(X, rng.integers(0, 2, 60)[record], groups=record, effort="fast", n_jobs=1)
+        outside += 0.5 not in result.interval
+        above += result.ceiling < 0.5
+    assert outside <= 2  # nominal 5 %: more than two of eight have probability 0.006
+    assert above <= 2
+
+
 def test_groups_undo_copies() -> None:
     # Every row three times: without groups the neighbours copy their label.
     rng = np.random.default_rng(0)
@@ -161,6 +217,33 @@ def test_own_classifiers_join_and_failures_are_named(sample) -> None:
     assert "LogisticRegression" in names
     assert "Broken" not in names
     assert any("out of luck" in note for note in result.notes)
+
+
+class Reversed(LogisticRegression):
+    """Gives its classes in another order than sorted."""
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        self.classes_, self.coef_, self.intercept_ = self.classes_[::-1], -self.coef_, -self.intercept_
+        return self
+
+
+def test_classes_of_a_classifier_in_another_order() -> None:
+    X, y = problems.get("gaussians_10d", shift=2).sample(400, random_state=0)
+    result = estimate(X, y, classifiers={"mine": Reversed()}, effort="fast", n_jobs=1)
+    assert next(s for s in result.learners if s.name == "mine").error < 0.3
+    single = estimate(X, y, classifiers=LogisticRegression(), effort="fast", n_jobs=1)
+    assert "LogisticRegression" in {s.name for s in single.learners}
+    with pytest.raises(ParameterError, match="already"):
+        estimate(X, y, classifiers={"linear": LogisticRegression()})
+    with pytest.raises(ParameterError, match="scikit-learn"):
+        estimate(X, y, classifiers="forest")
+
+
+def test_learners_are_judged_under_the_same_priors() -> None:
+    X, y = problems.get("gaussians_4d", prior=0.1).sample(800, random_state=0)
+    result = estimate(X, y, priors="balanced", effort="fast", n_jobs=1)
+    assert min(s.error for s in result.learners) > result.evidence["error"] - 0.03
 
 
 def test_changed_priors() -> None:
@@ -265,6 +348,22 @@ def test_shrunk_shares_are_even_where_counts_could_be() -> None:
     assert shrunk_shares(np.array([500, 250, 250])).max() == pytest.approx(0.5, abs=0.01)
 
 
+def test_rounded_probabilities_stay_probabilities() -> None:
+    problem = problems.get("mixture_2d")
+    X, y = problem.sample(600, random_state=0)
+    P = problem.posterior(X)
+    exact = from_scores(P, y, n_jobs=1)
+    rounded = from_scores(P.round(2), y, n_jobs=1)
+    assert rounded.notes[0] == "the scores are taken for probabilities"
+    assert abs(exact.floor - rounded.floor) < 0.01
+    order = np.random.default_rng(0).permutation(600)
+    assert from_scores(P[order], y[order], n_jobs=1).floor == pytest.approx(exact.floor, abs=1e-6)
+    with pytest.raises(DataError, match="30 at least"):
+        from_scores(P[:20], y[:20])
+    with pytest.raises(ParameterError, match="random_state"):
+        from_scores(P, y, random_state="a")
+
+
 def test_one_column_of_scores() -> None:
     problem = problems.get("gaussians_10d", shift=2)
     X, y = problem.sample(1000, random_state=0)
@@ -286,8 +385,9 @@ def test_noise_check_compares_with_the_line(sample) -> None:
     assert check.expected[0] == pytest.approx(check.clean.floor + 0.5 * (2 / 3 - check.clean.floor))
     assert check.largest_gap < 0.08
     assert "necessary test, not a sufficient one" in str(check)
-    with pytest.raises(ParameterError, match="rhos"):
-        noise_check(*sample, rhos=(1.5,))
+    for rhos in ((1.5,), None, "a"):
+        with pytest.raises(ParameterError, match="rhos"):
+            noise_check(*sample, rhos=rhos)
 
 
 def evidence(**changes) -> Evidence:

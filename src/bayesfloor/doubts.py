@@ -10,11 +10,18 @@ from .validate import Dataset
 
 __all__ = ["doubts", "width_with_more"]
 
+_UNEVEN = 20  # times as many rows in the largest class as in the smallest
 _WIDE = 0.03  # intervals wider than this are worth a remark on what more data would do
 
 
 def doubts(
-    evidence: Evidence, data: Dataset, bounds: Sequence[Bound], ceiling: float, confidence_level: float
+    evidence: Evidence,
+    data: Dataset,
+    bounds: Sequence[Bound],
+    ceiling: float,
+    confidence_level: float,
+    *,
+    grouped: bool = False,
 ) -> tuple[str, ...]:
     """Reasons for doubt, the weightiest first."""
     found = []
@@ -28,13 +35,19 @@ def doubts(
         )
     if (falling or width > _WIDE) and later < 0.9 * width:
         found.append(f"the interval is {width:.1%} wide: about 4x more data would narrow it to about {later:.1%}")
-    if data.copied_share > 0.01:
+    if data.copied_share > 0.01 and not grouped:
         found.append(f"{data.copied_share:.1%} of the rows are copies: pass groups=, or drop them")
     if data.n_samples < 10 * data.X.shape[1]:
         found.append(f"{data.n_samples} rows for {data.X.shape[1]} columns: fewer than ten per column")
     if data.class_counts.min() < 30:
         rare = plain(data.classes)[data.class_counts.argmin()]
         found.append(f"class {rare!r} has only {data.class_counts.min()} rows")
+    elif data.class_counts.max() > _UNEVEN * data.class_counts.min():
+        rare = plain(data.classes)[data.class_counts.argmin()]
+        found.append(
+            f"class {rare!r} has {data.class_counts.min() / data.n_samples:.1%} of the rows: the error says little "
+            "about it; priors='balanced' weighs all classes alike"
+        )
     found.extend(
         f"the {bound.name} lower bound ({bound.lower:.1%}) is above the ceiling ({ceiling:.1%}): it does not hold"
         for bound in bounds

@@ -82,21 +82,16 @@ class Evidence:
         return float(np.clip((self.majority - self.error) / (_SURELY * self.sampling), 0, 1))
 
     def terms(self) -> dict[str, float]:
-        """Corrections of the error that the rule weighs.
-
-        Balls enter where the score space has one or two dimensions. All fade out where the library does no better
-        than naming the largest class: there is nothing to correct in pure noise.
-        """
-        signal = self.signal
+        """Corrections of the error that the rule weighs; balls where the score space has one or two dimensions."""
         return {
-            "ball": signal * (self.ball - self.error) if self.n_classes <= _BALL_CLASSES else 0.0,
-            "plugin": signal * (self.plugin - self.error),
-            "raw": 0.0 if self.raw is None else signal * (self.raw - self.error),
-            "half": signal * (self.half_error - self.error),
-            "quarter": signal * (self.quarter_error - self.error),
-            "moved": signal * self.moved,
-            "moved late": signal * self.moved_late,
-            "moved apart": signal * self.moved_apart,
+            "ball": self.ball - self.error if self.n_classes <= _BALL_CLASSES else 0.0,
+            "plugin": self.plugin - self.error,
+            "raw": 0.0 if self.raw is None else self.raw - self.error,
+            "half": self.half_error - self.error,
+            "quarter": self.quarter_error - self.error,
+            "moved": self.moved,
+            "moved late": self.moved_late,
+            "moved apart": self.moved_apart,
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -155,7 +150,7 @@ def judge(evidence: Evidence, confidence_level: float) -> Judgement:
     rule = _rule()
     terms = evidence.terms()
     shift = sum(weight * terms[name] for name, weight in rule["weights"].items())
-    signal = evidence.signal
+    signal = evidence.signal  # there is nothing to correct in pure noise
     judged = signal * (evidence.error + shift) + (1 - signal) * evidence.shrunk_majority
     floor = float(np.clip(judged, 0.0, evidence.shrunk_majority))
     scale = spread(evidence, rule["doubts"])
@@ -167,7 +162,8 @@ def judge(evidence: Evidence, confidence_level: float) -> Judgement:
 def spread(evidence: Evidence, doubts: dict[str, float]) -> float:
     """Scale of the residual: sampling noise, and doubt that grows with what the correction rests on."""
     terms = evidence.terms()
-    return float(np.sqrt(evidence.sampling**2 + sum(weight * terms[name] ** 2 for name, weight in doubts.items())))
+    doubt = sum(weight * terms[name] ** 2 for name, weight in doubts.items())
+    return float(np.sqrt(evidence.sampling**2 + evidence.signal**2 * doubt))
 
 
 @cache

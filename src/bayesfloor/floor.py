@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .arrange import EFFORTS, arranged_rows, check_request, grouped_rows, independent_rows, named_classifiers
 from .bounds import Bound, all_bounds
 from .doubts import doubts
-from .errors import BayesfloorWarning, DataError, ParameterError
+from .errors import BayesfloorWarning
 from .evidence import Evidence, judge, score_space, shrunk_shares, summarise
 from .interval import ConfidenceInterval, upper_limit
 from .labels import plain
 from .learner import BenchmarkLearner
-from .neighbours import group_codes
+from .pool import Stage, pooled
 from .result import CurvePoint, Estimate, FloorResult, LearnerScore
-from .scores import Stage, cross_fit, locked_errors, pooled
+from .scores import cross_fit, locked_errors, one_of_each
 from .settings import target_priors
-from .standardize import class_keys, order_by_content, standardize
-from .validate import Dataset, row_keys, validate
+from .validate import Dataset, validate
 from .workers import Progress, n_threads
 
 __all__ = ["ball_estimate", "estimate", "pair_shares"]
@@ -30,11 +30,8 @@ __all__ = ["ball_estimate", "estimate", "pair_shares"]
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
-# Rows that a model is trained on at most.
-EFFORTS = {"fast": 2_000, "balanced": 10_000, "thorough": 50_000}
 _FEW_FEATURES = 6  # up to so many the balls may be full in the features themselves
 _BOUND_ROWS = 10_000
-_FEWEST_ROWS, _FEWEST_PER_CLASS = 30, 5
 
 
 def estimate(
@@ -93,17 +90,16 @@ def estimate(
     """
     started = time.perf_counter()
     data = validate(X, y)
-    _check(data, effort, confidence_level, random_state)
-    order, codes = _arranged(data)
-    rows, labels = data.X[order], codes[data.labels[order]]
-    grouped = group_codes(groups, data.n_samples)
+    check_request(data, effort, confidence_level, random_state)
+    points, order, codes = arranged_rows(data)
+    rows, labels = points[order], codes[data.labels[order]]
+    in_groups = None if groups is None else grouped_rows(groups, data.n_samples)[order]
     target = None if priors is None else target_priors(priors, data)
     row_weights = np.full(data.n_samples, 1 / data.n_samples)
     if target is not None:
         row_weights = ((target / data.priors) / data.n_samples)[data.labels[order]]
     stages, fold, dropped = cross_fit(
-        np.ascontiguousarray(rows), labels, data.n_classes,
-        groups=None if grouped is None else grouped[order], extra=_named(classifiers), effort=effort,
+        rows, labels, data.n_classes, groups=in_groups, extra=named_classifiers(classifiers), effort=effort,
         max_rows=EFFORTS[effort], seed=random_state, threads=n_threads(n_jobs), progress=progress,
     )  # fmt: skip
     original = np.argsort(codes)  # stage columns -> sorted labels
@@ -116,17 +112,19 @@ def estimate(
     pools: list[tuple[Floats, dict[str, float]]] = []
     for stage in stages:
         tell("pooling", len(pools), len(stages))
-        pools.append(pooled(stage, labels, random_state))
+        pools.append(pooled(stage, labels, random_state, in_groups))
     tell("pooling", len(stages), len(stages))
     P = [_reweighted(pool, changed) for pool, _ in pools]
     figures = [summarise(p, labels, row_weights) for p in P]
     tell("balls in score space", 0)
-    ball = ball_estimate(P[0], labels, target if target is None else target[original], n_jobs)
-    raw = _raw(data, target, n_jobs)
+    # Rows of one group would vouch for each other.
+    alone = np.arange(data.n_samples) if in_groups is None else one_of_each(in_groups)
+    ball, occupancy = ball_estimate(P[0][alone], labels[alone], target if target is None else target[original], n_jobs)
+    raw = _raw(data, target, n_jobs) if in_groups is None else None
     tell("balls in score space", 1)
     majority = 1 - float((data.priors if target is None else target).max())
     shrunk_majority = 1 - float((shrunk_shares(data.class_counts) if target is None else target).max())
-    n_effective = data.n_samples if target is None else round(float(1 / (target**2 / data.class_counts).sum()))
+    n_effective = independent_rows(data, target, in_groups)
     evidence = Evidence(
         n=n_effective, n_features=data.X.shape[1], n_classes=data.n_classes, majority=majority,
         shrunk_majority=shrunk_majority,
@@ -136,7 +134,7 @@ def estimate(
         moved_late=_moved(P[0], P[1], row_weights), moved_apart=_moved(P[2], P[3], row_weights),
     )  # fmt: skip
     judgement = judge(evidence, confidence_level)
-    wrong, n_locked = locked_errors(stages[0], stages[1], labels, fold, changed)
+    wrong, n_locked = locked_errors(stages[0], stages[1], labels, fold, changed, in_groups)
     ceiling = _ceiling(wrong, n_locked, None if target is None else target[original], confidence_level)
     tell("bounds", 0)
     bounds = _bounds(rows, labels, random_state, n_jobs) if target is None else ()
@@ -148,20 +146,20 @@ def estimate(
         floor=floor,
         interval=ConfidenceInterval(min(judgement.low, floor), max(judgement.high, floor), confidence_level),
         ceiling=ceiling,
-        estimates=_estimates(evidence, floor),
+        estimates=_estimates(evidence, floor, occupancy),
         bounds=bounds,
-        learners=_learners(stages[0], labels, pools[0][1]),
+        learners=_learners(stages[0], labels, pools[0][1], changed, row_weights),
         learning_curve=tuple(CurvePoint(s.n_train, f[0], f[1]) for s, f in zip(stages[:3], figures[:3], strict=True)),
         classes=tuple(plain(data.classes)),
         priors=tuple((data.priors if target is None else target).tolist()),
         pair_error=pair_shares(posterior, row_weights[back], floor),
         posterior=posterior,
         labels=data.labels,
-        reasons=doubts(evidence, data, bounds, ceiling, confidence_level),
+        reasons=doubts(evidence, data, bounds, ceiling, confidence_level, grouped=in_groups is not None),
         notes=(*data.notes, *(f"left out: {name}" for name in dropped)),
         evidence=evidence.to_dict(),
         settings={
-            "effort": effort, "random_state": random_state, "confidence_level": confidence_level,
+            "effort": effort, "random_state": int(random_state), "confidence_level": confidence_level,
             "bayesfloor": version("bayesfloor"), "seconds": round(time.perf_counter() - started, 3),
         },
     )  # fmt: skip
@@ -176,56 +174,21 @@ def _ceiling(wrong: Rows, tested: Rows, priors: Floats | None, confidence_level:
     return float(priors @ limits)
 
 
-def _check(data: Dataset, effort: str, confidence_level: float, random_state: int) -> None:
-    if effort not in EFFORTS:
-        raise ParameterError(f"effort must be one of {', '.join(EFFORTS)}; got {effort!r}")
-    if not 0.5 <= confidence_level <= 0.99:
-        raise ParameterError(f"confidence_level must be between 0.5 and 0.99, got {confidence_level!r}")
-    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:
-        raise ParameterError(f"random_state must be a whole number, 0 or more; got {random_state!r}")
-    if data.n_samples < _FEWEST_ROWS:
-        raise DataError(f"{data.n_samples} rows are too few to learn from: {_FEWEST_ROWS} at least are needed")
-    if data.class_counts.min() < _FEWEST_PER_CLASS:
-        rare = plain(data.classes)[data.class_counts.argmin()]
-        raise DataError(
-            f"class {rare!r} has {data.class_counts.min()} rows; {_FEWEST_PER_CLASS} at least are needed of each, "
-            "so that every model sees some: merge it with another class, or drop it"
-        )
-
-
-def _arranged(data: Dataset) -> tuple[Rows, Rows]:
-    """Order of the rows, and a code for each class, that depend on the content alone and not on its units."""
-    points, _ = standardize(data.X, unit_variance=True)
-    spread = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
-    mean_spread = np.bincount(data.labels, weights=spread) / data.class_counts
-    keys = class_keys(row_keys(points), data.labels, data.n_classes)  # only where the others tie
-    by_content = np.lexsort((keys, np.round(mean_spread / mean_spread.max(), 6), data.class_counts))
-    codes = np.argsort(by_content)
-    return order_by_content(points, codes[data.labels], data.n_classes), codes
-
-
-def _named(classifiers: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
-    if isinstance(classifiers, Mapping):
-        return {str(name): model for name, model in classifiers.items()}
-    named: dict[str, Any] = {}
-    for model in classifiers:
-        name = type(model).__name__
-        named[name if name not in named else f"{name} {len(named) + 1}"] = model
-    return named
-
-
 def _reweighted(P: Floats, change: Floats) -> Floats:
     """Posteriors under changed class shares."""
     changed = P * change
     return np.asarray(changed / changed.sum(axis=1, keepdims=True))
 
 
-def ball_estimate(P: Floats, labels: Rows, priors: Floats | None, n_jobs: int | None) -> float:
-    """Epsilon-ball ensemble in the space of the scores."""
+def ball_estimate(P: Floats, labels: Rows, priors: Floats | None, n_jobs: int | None) -> tuple[float, str]:
+    """Epsilon-ball ensemble in the space of the scores, and how full its balls are, in words."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayesfloorWarning)
         learner = BenchmarkLearner(standardize=False, priors=priors, n_jobs=n_jobs, max_queries=20_000)
-        return float(learner.fit(score_space(P), labels).bayes_error_)
+        learner.fit(score_space(P), labels)
+    occupancy = learner.occupancy_
+    full = f"balls hold {np.median(occupancy.median):,.0f} rows at the median, {occupancy.empty_share:.0%} are empty"
+    return float(learner.bayes_error_), full
 
 
 def _raw(data: Dataset, priors: Floats | None, n_jobs: int | None) -> float | None:
@@ -253,13 +216,13 @@ def _moved(P: Floats, Q: Floats, weights: Floats) -> float:
     return float(weights @ np.abs(mean[at, P.argmax(axis=1)] - mean[at, Q.argmax(axis=1)]))
 
 
-def _estimates(evidence: Evidence, floor: float) -> tuple[Estimate, ...]:
+def _estimates(evidence: Evidence, floor: float, occupancy: str) -> tuple[Estimate, ...]:
     combined = "the figures below, combined by weights learned on simulated problems with known floor"
     figures = (
         Estimate("floor", floor, combined),
         Estimate("library's error", evidence.error, "errors of the pooled library on rows it has not seen: too high"),
         Estimate("library's plug-in", evidence.plugin, "mean of 1 - largest probability: right if they are calibrated"),
-        Estimate("balls in score space", evidence.ball, "epsilon-ball ensemble on the library's scores"),
+        Estimate("balls in score space", evidence.ball, f"epsilon-ball ensemble on the library's scores: {occupancy}"),
     )
     if evidence.raw is None:
         return figures
@@ -269,12 +232,15 @@ def _estimates(evidence: Evidence, floor: float) -> tuple[Estimate, ...]:
     )
 
 
-def _learners(stage: Stage, y: Rows, weights: dict[str, float]) -> tuple[LearnerScore, ...]:
+def _learners(
+    stage: Stage, y: Rows, weights: dict[str, float], change: Floats, row_weights: Floats
+) -> tuple[LearnerScore, ...]:
     best: dict[str, LearnerScore] = {}
     for name, learner, logs in zip(stage.names, stage.learner, stage.logs, strict=True):
         loss = -float(logs[np.arange(len(y)), y].mean())
         if learner not in best or loss < best[learner].log_loss:
-            best[learner] = LearnerScore(name, float((logs.argmax(axis=1) != y).mean()), loss, weights[learner])
+            error = float(row_weights @ ((logs + np.log(change)).argmax(axis=1) != y))
+            best[learner] = LearnerScore(name, error, loss, weights[learner])
     return tuple(sorted(best.values(), key=lambda score: score.error))
 
 

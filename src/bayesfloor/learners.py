@@ -24,7 +24,7 @@ Scores = dict[str, Floats]
 _LEAST = 1e-4  # no probability is below this: one learner's certainty must not veto all others
 _FAR = 8.0  # standardized features are clipped here
 _WIDE = 256  # beyond so many columns, methods that need distances or covariances work on principal components
-_COMPONENTS = 128
+_COMPONENTS, _LEADING = 128, 60
 
 
 @dataclass(eq=False)
@@ -67,12 +67,7 @@ class Fold:
     def standard(self) -> tuple[Floats, Floats]:
         """Standardized training rows and rows to predict, clipped; principal components if there are many columns."""
         Z, T = _standardized(self.X, self.T)
-        if Z.shape[1] <= _WIDE:
-            return Z, T
-        values, vectors = np.linalg.eigh(Z.T @ Z)
-        axes = vectors[:, np.argsort(values)[::-1][: min(_COMPONENTS, self.n - 1)]]
-        # Signs do not matter to any learner, nor does the basis of equal eigenvalues.
-        return _standardized_together(Z @ axes, T @ axes)
+        return (Z, T) if Z.shape[1] <= _WIDE else _components(Z, T, _COMPONENTS)
 
     @cached_property
     def radial(self) -> tuple[Floats, Floats]:
@@ -94,13 +89,17 @@ class Fold:
 
     @cached_property
     def weighted(self) -> tuple[Floats, Floats]:
-        """Standardized columns, each stretched by its importance to the trees: distances without the noise columns."""
-        Z, T = self.standard
-        if Z.shape[1] != self.X.shape[1]:
-            return Z, T
-        importances = self.forest.feature_importances_[: Z.shape[1]] + 1e-6
+        """Standardized columns, each stretched by its importance to the trees: distances without the noise columns.
+
+        Very many columns share their importance among them: its root is taken, and the leading components.
+        """
+        importances = self.forest.feature_importances_[: self.X.shape[1]] + 1e-6
         weights = np.maximum(importances / importances.max(), 1e-3)
-        return Z * weights, T * weights
+        if len(weights) <= _WIDE:
+            Z, T = self.standard
+            return Z * weights, T * weights
+        Z, T = _standardized(self.X, self.T)
+        return _components(Z * np.sqrt(weights), T * np.sqrt(weights), _LEADING)
 
     @cached_property
     def forest(self) -> Any:
@@ -126,7 +125,7 @@ def log_probabilities(P: Floats, columns: Rows | None = None, n_classes: int | N
     >>> np.exp(log_probabilities(np.array([[1.0, 0.0]]))).round(4)
     array([[9.999e-01, 1.000e-04]])
     """
-    if columns is not None and n_classes is not None and len(columns) != n_classes:
+    if columns is not None and n_classes is not None:  # some may be missing, or in another order
         full = np.zeros((len(P), n_classes))
         full[:, columns] = P
         P = full
@@ -144,10 +143,21 @@ def _standardized(X: Floats, T: Floats) -> tuple[Floats, Floats]:
     return np.clip((X - mean) / deviation, -_FAR, _FAR), np.clip((T - mean) / deviation, -_FAR, _FAR)
 
 
-def _standardized_together(X: Floats, T: Floats) -> tuple[Floats, Floats]:
-    """One scale for all columns: principal components keep their proportions."""
-    scale = float(np.sqrt((X**2).mean(axis=0).max())) or 1.0
-    return X / scale, T / scale
+def _components(Z: Floats, T: Floats, most: int) -> tuple[Floats, Floats]:
+    """Leading principal components, all on one scale: they keep their proportions."""
+    Z, T = Z - Z.mean(axis=0), T - Z.mean(axis=0)
+    most = min(most, len(Z) - 1)
+    # Signs do not matter to any learner, nor does the basis of equal eigenvalues.
+    if len(Z) < Z.shape[1]:  # the smaller of the two matrices
+        values, vectors = np.linalg.eigh(Z @ Z.T)
+        leading = np.argsort(values)[::-1][:most]
+        axes = Z.T @ (vectors[:, leading] / np.sqrt(np.maximum(values[leading], 1e-12 * values.max())))
+    else:
+        values, vectors = np.linalg.eigh(Z.T @ Z)
+        axes = vectors[:, np.argsort(values)[::-1][:most]]
+    Z, T = Z @ axes, T @ axes
+    scale = float(np.sqrt((Z**2).mean(axis=0).max())) or 1.0
+    return Z / scale, T / scale
 
 
 # --- linear models ------------------------------------------------------------------------------------------
@@ -301,8 +311,6 @@ def neighbours(fold: Fold) -> Scores:
 
 def weighted_neighbours(fold: Fold) -> Scores:
     """The same in columns stretched by their importance."""
-    if fold.weighted[0] is fold.standard[0]:
-        return {}
     return _neighbours(fold, *fold.weighted, "weighted neighbours")
 
 
@@ -325,7 +333,8 @@ def kernel(fold: Fold) -> Scores:
     """Ridge regression of the class indicators on a Gaussian kernel at some of the rows (Nystroem), several widths."""
     Z, T = fold.weighted
     rng = np.random.default_rng(fold.seed)
-    n_landmarks = min(fold.n // 2, int(np.clip(fold.n // 8, 200, 500)))
+    most = 500 if fold.X.shape[1] <= _WIDE else 1000
+    n_landmarks = min(fold.n // 2, int(np.clip(fold.n // 8, 200, most)))
     landmarks = Z[rng.permutation(fold.n)[:n_landmarks]]
     to_train, to_predict = _squared(Z, landmarks), _squared(T, landmarks)
     between = _squared(landmarks, landmarks)

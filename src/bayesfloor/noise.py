@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ParameterError
+from .errors import DataError, ParameterError, numbers_from
 from .floor import estimate
-from .labels import encode_labels, plain
+from .labels import encode_labels
 from .result import FloorResult
 from .workers import Progress
 
 __all__ = ["NoiseCheck", "noise_check"]
+
+_FEWEST = 10  # rows per class, on average twice that many: chance must not empty a class
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ def noise_check(
     y: Any,
     *,
     rhos: Sequence[float] = (0.2, 0.4, 0.6),
+    groups: Any = None,
     effort: str = "balanced",
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -65,7 +68,7 @@ def noise_check(
 
     Parameters
     ----------
-    X, y, effort, random_state, n_jobs, progress
+    X, y, groups, effort, random_state, n_jobs, progress
         As in `estimate`.
     rhos : sequence of float
         Between 0 and 1.
@@ -82,18 +85,29 @@ def noise_check(
     >>> check.largest_gap < 0.1
     True
     """
-    shares = tuple(float(rho) for rho in rhos)
+    shares = tuple(np.atleast_1d(numbers_from("rhos", rhos)).tolist())
     if not shares or not all(0 < rho <= 1 for rho in shares):
-        raise ParameterError(f"rhos must be shares between 0 and 1, got {list(rhos)!r}")
-    clean = estimate(X, y, effort=effort, random_state=random_state, n_jobs=n_jobs, progress=progress)
+        raise ParameterError(f"rhos must be shares between 0 and 1, got {rhos!r}")
+    options: dict[str, Any] = {
+        "groups": groups, "effort": effort, "random_state": random_state, "n_jobs": n_jobs, "progress": progress,
+    }  # fmt: skip
+    clean = estimate(X, y, **options)
     classes, codes = encode_labels(y)
-    labels, n_classes = np.array(plain(classes), dtype=object), len(classes)
+    n_classes = len(classes)
+    if n_classes * _FEWEST > len(codes) / 2:
+        raise DataError(f"{len(codes)} rows of {n_classes} classes are too few to check with replaced labels")
     estimated = []
     for rho in shares:
         rng = np.random.default_rng([random_state, int(1e6 * rho)])
         replaced = np.where(rng.random(len(codes)) < rho, rng.integers(0, n_classes, len(codes)), codes)
         noisy = estimate(
-            X, labels[replaced], effort=effort, random_state=random_state, n_jobs=n_jobs, progress=progress
+            X,
+            classes[replaced],
+            groups=groups,
+            effort=effort,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            progress=progress,
         )
         estimated.append(noisy.floor)
     most = 1 - 1 / n_classes

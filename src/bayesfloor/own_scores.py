@@ -1,6 +1,7 @@
 """The floor from the user's own out-of-sample scores: no library is trained."""
 
 import time
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -8,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from .arrange import check_seed, check_size
 from .errors import DataError
 from .evidence import summarise
 from .floor import ball_estimate, estimate, pair_shares
 from .interval import ConfidenceInterval, check_level, score_interval, upper_limit
 from .labels import plain
 from .learners import log_probabilities
+from .pool import Stage, pooled
 from .result import Estimate, FloorResult, LearnerScore
-from .scores import Stage, pooled
+from .standardize import order_by_content
 from .validate import validate
 
 __all__ = ["from_scores"]
@@ -64,20 +67,24 @@ def from_scores(
     started = time.perf_counter()
     check_level(confidence_level)
     data = validate(scores if np.ndim(scores) != 1 else np.asarray(scores)[:, None], y)
+    check_seed(random_state)
     given = np.asarray(scores, dtype=np.float64).reshape(data.n_samples, -1)
     n_classes = data.n_classes
     if given.shape[1] != n_classes and not (n_classes == 2 and given.shape[1] == 1):
         return estimate(
-            scores, y, confidence_level=confidence_level, random_state=random_state, n_jobs=n_jobs, **options
+            given, y, confidence_level=confidence_level, random_state=random_state, n_jobs=n_jobs, **options
         )
     if options:
         raise DataError(f"scores of {n_classes} classes need no {', '.join(options)}: nothing is trained")
-    logs = _logarithms(given, n_classes)
+    check_size(data)
+    logs, read_as = _logarithms(given)
     stage = Stage("given", 0, ("your scores",), ("your scores",), logs[None].astype(np.float32))
-    P, weights = pooled(stage, data.labels, random_state)
+    order = order_by_content(logs, data.labels, n_classes)  # the answer must not depend on that of the rows
+    P, weights = pooled(replace(stage, logs=stage.logs[:, order]), data.labels[order], random_state)
+    P = P[np.argsort(order)]
     row_weights = np.full(data.n_samples, 1 / data.n_samples)
     error, plugin = summarise(P, data.labels, row_weights)
-    ball = ball_estimate(P, data.labels, None, n_jobs)
+    ball, occupancy = ball_estimate(P, data.labels, None, n_jobs)
     wrong = int((logs.argmax(axis=1) != data.labels).sum())
     ceiling = upper_limit(wrong, data.n_samples, confidence_level)
     # Two classes: balls on a line, which is what they are best at. Three: they and the plug-in err to different sides.
@@ -94,7 +101,7 @@ def from_scores(
         ceiling=ceiling,
         estimates=(
             Estimate("floor", value, rests_on),
-            Estimate("balls in score space", ball, "epsilon-ball ensemble on your scores"),
+            Estimate("balls in score space", ball, f"epsilon-ball ensemble on your scores: {occupancy}"),
             Estimate("plug-in", plugin, "mean of 1 - largest probability, after calibration on other rows"),
             Estimate("error of your scores", wrong / data.n_samples, "the class with the largest score"),
         ),
@@ -106,22 +113,22 @@ def from_scores(
         priors=tuple(data.priors.tolist()),
         pair_error=pair_shares(P, row_weights, value),
         reasons=("the floor is that of the scores: what they have lost, this estimate cannot see",),
-        notes=data.notes,
+        notes=(read_as, *(note for note in data.notes if not note.startswith("constant"))),
         evidence={"error": error, "plugin": plugin, "ball": ball, "n": data.n_samples},
-        settings={"random_state": random_state, "confidence_level": confidence_level,
+        settings={"random_state": int(random_state), "confidence_level": confidence_level,
                   "bayesfloor": version("bayesfloor"), "seconds": round(time.perf_counter() - started, 3)},
         posterior=P,
         labels=data.labels,
     )  # fmt: skip
 
 
-def _logarithms(given: Floats, n_classes: int) -> Floats:
-    """Log-probabilities of what may be probabilities or logits."""
+def _logarithms(given: Floats) -> tuple[Floats, str]:
+    """Log-probabilities of what may be probabilities or logits, and which of them it was taken for."""
     probable = bool((given >= 0).all() and (given <= 1).all())
     if given.shape[1] == 1:
         given = np.hstack([1 - given, given]) if probable else np.hstack([np.zeros_like(given), given])
-    elif probable and np.abs(given.sum(axis=1) - 1).max() > 1e-3:
-        probable = False  # all within [0, 1] by chance
+    elif probable and np.abs(given.sum(axis=1) - 1).max() > 0.01 + 0.005 * given.shape[1]:
+        probable = False  # all within [0, 1] by chance; probabilities may be rounded to two digits
     if probable:
-        return log_probabilities(given)
-    return np.asarray(np.maximum(log_softmax(given, axis=1), np.log(1e-4)))
+        return log_probabilities(given), "the scores are taken for probabilities"
+    return np.asarray(np.maximum(log_softmax(given, axis=1), np.log(1e-4))), "the scores are taken for logits"

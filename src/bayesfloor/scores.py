@@ -2,7 +2,7 @@
 
 One fifth of the rows is locked. The *whole* models (five folds) train on up to four fifths of the rows, the *half*
 and *quarter* models on a half and a quarter of that, never on locked rows: those then test a classifier that no choice
-has seen. Predictions are pooled in log space, with one weight per learner, cross-fitted in turn.
+has seen.
 """
 
 import warnings
@@ -12,110 +12,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import log_softmax
 from threadpoolctl import ThreadpoolController
 
-from .errors import BayesfloorWarning
+from .errors import BayesfloorWarning, DataError
 from .learners import LIBRARY, Fold, log_probabilities
+from .pool import N_FOLDS, Pool, Stage
 from .workers import Progress, run_tasks
 
-__all__ = ["Pool", "Stage", "cross_fit", "locked_errors"]
+__all__ = ["cross_fit", "locked_errors", "one_of_each"]
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Rows = NDArray[np.int64]
 Learner = Callable[[Fold], dict[str, Floats]]
 
-N_FOLDS = 5
-_POOL_ROWS = 20_000  # rows that decide the weights of the pool
-_PENALTY = 1e-3
-
-
-@dataclass(frozen=True, eq=False)
-class Stage:
-    """Predictions of models trained on one size of training set.
-
-    Attributes
-    ----------
-    name : str
-        "whole", "half" or "quarter".
-    n_train : int
-        Rows each model was trained on.
-    names : tuple of str
-        Settings of learners; `learner` the learner each belongs to.
-    logs : ndarray of shape (settings, N, C)
-        Log-probabilities of rows that the model had not seen.
-    """
-
-    name: str
-    n_train: int
-    names: tuple[str, ...]
-    learner: tuple[str, ...]
-    logs: Singles
-
-
-@dataclass(frozen=True, eq=False)
-class Pool:
-    """Which setting of each learner, its weight, and a shift per class."""
-
-    chosen: tuple[int, ...]
-    weights: Floats
-    shifts: Floats
-
-    @classmethod
-    def fit(cls, stage: Stage, y: Rows, rows: Rows) -> "Pool":
-        """Choose by log-loss on these rows, then weigh by penalised likelihood; weights are not negative."""
-        if len(rows) > _POOL_ROWS:
-            rows = rows[np.linspace(0, len(rows) - 1, _POOL_ROWS).astype(np.int64)]
-        truth = y[rows]
-        losses = [-float(logs[rows, truth].mean()) for logs in stage.logs]
-        best: dict[str, int] = {}
-        for j, learner in enumerate(stage.learner):
-            if learner not in best or losses[j] < losses[best[learner]]:
-                best[learner] = j
-        chosen = tuple(best.values())
-        T = _centred(stage.logs[np.ix_(np.array(chosen), rows)])
-        n_classes = T.shape[2]
-        at, n, k = np.arange(len(rows)), len(rows), len(chosen)
-
-        def loss(theta: Floats) -> tuple[float, Floats]:
-            logs = log_softmax(np.tensordot(theta[:k], T, 1) + theta[k:], axis=1)
-            residual = np.exp(logs)
-            residual[at, truth] -= 1
-            residual /= n
-            penalty = _PENALTY * theta[:k] @ theta[:k] / 2 + 0.01 * theta[k:] @ theta[k:] / 2
-            slope = np.concatenate([np.tensordot(T, residual, ([1, 2], [0, 1])) + _PENALTY * theta[:k],
-                                    residual.sum(axis=0) + 0.01 * theta[k:]])  # fmt: skip
-            return float(-logs[at, truth].mean() + penalty), slope
-
-        start = np.concatenate([np.full(k, 1 / k), np.zeros(n_classes)])
-        limits = [(0, None)] * k + [(None, None)] * n_classes
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": 60}).x
-        return cls(chosen, found[:k], found[k:])
-
-    def predict(self, stage: Stage, rows: Rows) -> Floats:
-        """Pooled probabilities of these rows."""
-        T = _centred(stage.logs[np.ix_(np.array(self.chosen), rows)])
-        return np.exp(log_softmax(np.tensordot(self.weights, T, 1) + self.shifts, axis=1))
-
-
-def _centred(logs: Singles) -> Floats:
-    logs = logs.astype(np.float64)
-    return logs - logs.mean(axis=2, keepdims=True)
-
-
-def pooled(stage: Stage, y: Rows, seed: int) -> tuple[Floats, dict[str, float]]:
-    """Cross-fitted probabilities of all rows, and the mean weight of each learner."""
-    part = np.random.default_rng(seed).permutation(len(y)) % N_FOLDS
-    P, weights = np.empty((len(y), stage.logs.shape[2])), dict.fromkeys(stage.learner, 0.0)
-    for k in range(N_FOLDS):
-        rest, rows = np.flatnonzero(part != k), np.flatnonzero(part == k)
-        pool = Pool.fit(stage, y, rest)
-        P[rows] = pool.predict(stage, rows)
-        for j, weight in zip(pool.chosen, pool.weights, strict=True):
-            weights[stage.learner[j]] += float(weight) / N_FOLDS
-    return P, weights
+_SEEN = 5  # rows of each class that a limited training set keeps
 
 
 # --- cross-fitting ------------------------------------------------------------------------------------------
@@ -155,6 +66,11 @@ def _folds(y: Rows, groups: Rows | None, rng: np.random.Generator) -> Rows:
     locked = order[: int(np.searchsorted(np.cumsum(sizes), len(y) / N_FOLDS)) + 1]
     fold = np.where(np.isin(units, locked), 0, -1)
     free = np.flatnonzero(fold < 0)
+    if groups is not None and len(order) - len(locked) < 2 * (N_FOLDS - 1):
+        raise DataError(
+            f"of {len(order)} groups {len(locked)} hold more than a fifth of the rows: the {len(order) - len(locked)} "
+            "others are too few to train and test on; split the large groups, or leave them out"
+        )
     fold[free] = 1 + assign_parts(y[free], None if groups is None else groups[free], N_FOLDS - 1, rng)
     return fold
 
@@ -201,15 +117,15 @@ def cross_fit(
     quarter = np.full(len(y), -1)
     quarter[free] = assign_parts(y[free], None if groups is None else groups[free], 4, rng)
     tasks = [
-        _Task(0, _at_most(np.flatnonzero(fold != k), max_rows, rng), [np.flatnonzero(fold == k)], k)
+        _Task(0, _at_most(np.flatnonzero(fold != k), y, max_rows, rng), [np.flatnonzero(fold == k)], k)
         for k in range(N_FOLDS)
     ]
     for k in range(2):
-        train = _at_most(np.flatnonzero((quarter >= 0) & (quarter % 2 == k)), max_rows // 2, rng)
+        train = _at_most(np.flatnonzero((quarter >= 0) & (quarter % 2 == k)), y, max_rows // 2, rng)
         others = np.flatnonzero((quarter >= 0) & (quarter % 2 != k))
         tasks.append(_Task(1, train, [np.concatenate([others, locked]) if k == 0 else others], k))
     for k in range(4):
-        train = _at_most(np.flatnonzero(quarter == k), max_rows // 4, rng)
+        train = _at_most(np.flatnonzero(quarter == k), y, max_rows // 4, rng)
         sets = [np.flatnonzero(quarter == (k + step) % 4) for step in (1, 2)]
         tasks.append(_Task(2, train, [np.concatenate([s, locked]) for s in sets] if k == 0 else sets, k))
     learners = {**LIBRARY, **{name: _wrapped(name, model) for name, model in (extra or {}).items()}}
@@ -223,6 +139,8 @@ def cross_fit(
         task = tasks[number]
         rows = np.concatenate(task.predict)
         part = Fold(X[task.train], y[task.train], X[rows], n_classes, seed + task.seed, effort)
+        if len(np.unique(part.y)) < 2:
+            return  # see _gathered
         # OpenMP's number of threads belongs to the thread that asks: boosting would start its own in each.
         with openmp.limit(limits=1, user_api="openmp"):
             for name, learner in learners.items():
@@ -239,7 +157,7 @@ def cross_fit(
     dropped = sorted(set(failures))
     if dropped:
         warnings.warn(f"left out, because they failed: {'; '.join(dropped)}", BayesfloorWarning, stacklevel=3)
-    return _gathered(tasks, results, len(y), n_classes), fold, dropped
+    return _gathered(tasks, results, y, n_classes), fold, dropped
 
 
 def _checked(found: dict[str, Floats], shape: tuple[int, int]) -> dict[str, Singles]:
@@ -248,21 +166,37 @@ def _checked(found: dict[str, Floats], shape: tuple[int, int]) -> dict[str, Sing
     return {setting: P.astype(np.float32) for setting, P in found.items()}
 
 
-def _gathered(tasks: Sequence[_Task], results: Sequence[Any], n: int, n_classes: int) -> list[Stage]:
-    """Stages with the settings that every model of every stage has."""
-    per_task = [{(learner, name) for learner, found in r.items() for name in found} for r in results]
-    common = set.intersection(*per_task)
-    keys = [(learner, name) for learner, found in results[0].items() for name in found if (learner, name) in common]
+def _gathered(tasks: Sequence[_Task], results: list[Any], y: Rows, n_classes: int) -> list[Stage]:
+    """Stages with the settings that every model of every stage has.
+
+    Where a training set has one class only, as quarters may have of rare ones, all predict that class.
+    """
+    usable = [len(np.unique(y[task.train])) > 1 for task in tasks]
+    per_task = [
+        {(learner, name) for learner, found in result.items() for name in found}
+        for result, use in zip(results, usable, strict=True)
+        if use
+    ]
+    common = set.intersection(*per_task) if per_task else set()
+    if not common:
+        raise DataError("no learner could be trained on every part of these rows: there are too few of some class")
+    first = results[usable.index(True)]
+    keys = [(learner, name) for learner, found in first.items() for name in found if (learner, name) in common]
+    n = len(y)
     stages = []
     for number, name, copy in ((0, "whole", 0), (1, "half", 0), (2, "quarter", 0), (2, "quarter", 1)):
         logs = np.zeros((len(keys), n, n_classes), dtype=np.float32)
         sizes = []
-        for task, found in zip(tasks, results, strict=True):
+        for task, found, use in zip(tasks, results, usable, strict=True):
             if task.stage != number:
                 continue
             sizes.append(len(task.train))
             start = sum(len(s) for s in task.predict[:copy])
             rows = task.predict[copy]
+            if not use:
+                shares = np.bincount(y[task.train], minlength=n_classes)[None] / len(task.train)
+                logs[:, rows] = log_probabilities(shares)
+                continue
             for j, (learner, setting) in enumerate(keys):
                 logs[j, rows] = found[learner][setting][start : start + len(rows)]
         settings, owners = tuple(s for _, s in keys), tuple(learner for learner, _ in keys)
@@ -270,20 +204,38 @@ def _gathered(tasks: Sequence[_Task], results: Sequence[Any], n: int, n_classes:
     return stages
 
 
-def locked_errors(whole: Stage, half: Stage, y: Rows, fold: Rows, change: Floats) -> tuple[Rows, Rows]:
+def locked_errors(
+    whole: Stage, half: Stage, y: Rows, fold: Rows, change: Floats, groups: Rows | None = None
+) -> tuple[Rows, Rows]:
     """Errors on the locked rows of a classifier that no choice made on them has touched, and their number, per class.
 
     The models of fold 0 have not seen the locked rows, nor have those of the half stage, which decide settings and
     weights on the other rows. Class probabilities are multiplied by `change`, for other class shares than those here.
+    Of each group one row counts: the others are no further evidence.
     """
     free, locked = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
+    if groups is not None:
+        locked = np.intersect1d(locked, one_of_each(groups))
     named = (Pool.fit(half, y, free).predict(whole, locked) * change).argmax(axis=1)
     truth, n_classes = y[locked], len(change)
     return np.bincount(truth[named != truth], minlength=n_classes), np.bincount(truth, minlength=n_classes)
 
 
-def _at_most(rows: Rows, limit: int, rng: np.random.Generator) -> Rows:
-    return rows if len(rows) <= limit else np.sort(rng.permutation(rows)[:limit])
+def one_of_each(groups: Rows) -> Rows:
+    """A row of each group, whichever chance puts first."""
+    drawn = np.random.default_rng(0).permutation(len(groups))
+    return np.sort(drawn[np.unique(groups[drawn], return_index=True)[1]])
+
+
+def _at_most(rows: Rows, y: Rows, limit: int, rng: np.random.Generator) -> Rows:
+    """So many rows, drawn at random, but for a few of each class that every model should see."""
+    if len(rows) <= limit:
+        return rows
+    drawn = rng.permutation(rows)
+    place = np.empty(len(drawn), dtype=np.int64)  # within its class
+    for c in np.unique(y[drawn]):
+        place[y[drawn] == c] = np.arange((y[drawn] == c).sum())
+    return np.sort(drawn[np.argsort(place >= _SEEN, kind="stable")][:limit])
 
 
 def _wrapped(name: str, model: Any) -> Learner:
@@ -296,7 +248,7 @@ def _wrapped(name: str, model: Any) -> Learner:
         if hasattr(fitted, "predict_proba"):
             P = fitted.predict_proba(fold.T)
         else:
-            P = np.eye(len(fitted.classes_))[np.searchsorted(fitted.classes_, fitted.predict(fold.T))]
+            P = (fitted.predict(fold.T)[:, None] == fitted.classes_).astype(np.float64)
         return {name: log_probabilities(np.asarray(P, dtype=np.float64), fitted.classes_, fold.n_classes)}
 
     return learner

@@ -119,5 +119,5 @@ def order_by_content(points: Floats, labels: Rows, n_classes: int) -> Rows:
     squared = ((near - near.mean(axis=0)) ** 2).sum(axis=1)
     # Rounded, because the last bits of a mean depend on the order of its terms.
     rank = np.round(squared / max(squared.mean(), np.finfo(np.float64).tiny), 9)
-    keys = row_keys(points)
+    keys = row_keys(np.round(near, 6))  # of copies in other units the last bits differ
     return np.lexsort((class_keys(keys, labels, n_classes)[labels], keys, rank))

@@ -1,0 +1,117 @@
+"""What is asked for, settled: refusals before any work, an order of rows and classes, groups, classifiers by name."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import DataError, DataTypeError, ParameterError
+from .interval import check_level
+from .labels import plain
+from .learners import LIBRARY
+from .neighbours import group_codes
+from .standardize import class_keys, order_by_content, standardize
+from .validate import Dataset, row_keys
+
+__all__ = [
+    "EFFORTS",
+    "arranged_rows",
+    "check_request",
+    "check_seed",
+    "check_size",
+    "grouped_rows",
+    "independent_rows",
+    "named_classifiers",
+]
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+# Rows that a model is trained on at most.
+EFFORTS = {"fast": 2_000, "balanced": 10_000, "thorough": 50_000}
+_FAR = 100.0  # standardized values are clipped here: a single entry of 1e20 must not flatten its column
+_FEWEST_ROWS, _FEWEST_PER_CLASS, _FEWEST_GROUPS = 30, 5, 10
+
+
+def grouped_rows(groups: Any, n: int) -> Rows:
+    """Group of each row, as a code."""
+    try:
+        codes = group_codes(groups, n)
+    except (DataError, DataTypeError) as error:
+        raise type(error)(f"groups: {error}") from None
+    assert codes is not None
+    if codes.max() + 1 < _FEWEST_GROUPS:
+        raise DataError(
+            f"{codes.max() + 1} groups are too few: they are split between training and test, and kept whole; "
+            f"{_FEWEST_GROUPS} at least are needed"
+        )
+    return codes
+
+
+def independent_rows(data: Dataset, priors: Floats | None, groups: Rows | None) -> int:
+    """Number of rows that would carry as much: changed class shares and groups of several rows cost some (Kish)."""
+    n = float(data.n_samples if priors is None else 1 / (priors**2 / data.class_counts).sum())
+    if groups is not None:
+        sizes = np.bincount(groups)
+        n *= float(sizes.sum() / (sizes**2).sum())
+    return max(2, round(n))
+
+
+def check_seed(random_state: Any) -> None:
+    """A seed is a whole number, 0 or more."""
+    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:
+        raise ParameterError(f"random_state must be a whole number, 0 or more; got {random_state!r}")
+
+
+def check_request(data: Dataset, effort: Any, confidence_level: Any, random_state: Any) -> None:
+    """Refuse settings out of their range, and too little data."""
+    if not isinstance(effort, str) or effort not in EFFORTS:
+        raise ParameterError(f"effort must be one of {', '.join(EFFORTS)}; got {effort!r}")
+    check_level(confidence_level)
+    if not 0.5 <= confidence_level <= 0.99:
+        raise ParameterError(f"confidence_level must be between 0.5 and 0.99, got {confidence_level!r}")
+    check_seed(random_state)
+    check_size(data)
+
+
+def check_size(data: Dataset) -> None:
+    """Refuse data that nothing can be learned from."""
+    if data.n_samples < _FEWEST_ROWS:
+        raise DataError(f"{data.n_samples} rows are too few to learn from: {_FEWEST_ROWS} at least are needed")
+    if data.class_counts.min() < _FEWEST_PER_CLASS:
+        rare = plain(data.classes)[data.class_counts.argmin()]
+        raise DataError(
+            f"class {rare!r} has {data.class_counts.min()} rows; {_FEWEST_PER_CLASS} at least are needed of each, "
+            "so that every model sees some: merge it with another class, or drop it"
+        )
+
+
+def arranged_rows(data: Dataset) -> tuple[Floats, Rows, Rows]:
+    """Standardized rows, their order, and a code for each class; all depend on the content alone, not on its units."""
+    points, _ = standardize(data.X, unit_variance=True)
+    near = np.clip(points, -_FAR, _FAR)
+    spread = ((near - near.mean(axis=0)) ** 2).sum(axis=1)
+    mean_spread = np.bincount(data.labels, weights=spread) / data.class_counts
+    keys = class_keys(row_keys(np.round(near, 6)), data.labels, data.n_classes)  # only where the others tie
+    by_content = np.lexsort((keys, np.round(mean_spread / mean_spread.max(), 6), data.class_counts))
+    codes = np.argsort(by_content)
+    return near, order_by_content(points, codes[data.labels], data.n_classes), codes
+
+
+def named_classifiers(classifiers: Any) -> dict[str, Any]:
+    """The user's classifiers by name; one, several, or a mapping."""
+    if isinstance(classifiers, Mapping):
+        named = {str(name): model for name, model in classifiers.items()}
+    else:
+        models = [classifiers] if hasattr(classifiers, "fit") else list(classifiers)
+        named = {}
+        for model in models:
+            name = type(model).__name__
+            named[name if name not in named else f"{name} {len(named) + 1}"] = model
+    for name, model in named.items():
+        if not hasattr(model, "fit"):
+            raise ParameterError(f"classifiers must be scikit-learn classifiers, got {model!r}")
+        if name in LIBRARY:
+            raise ParameterError(f"the library has a learner {name!r} already: choose another name")
+    return named
