@@ -450,7 +450,7 @@ def network(fold: Fold) -> Scores:
             alpha=decay,
             batch_size=min(100, fold.n),
             learning_rate_init=8e-3,
-            max_iter=int(np.clip(20_000 // fold.n, 10, 20)),
+            max_iter=int(np.clip(15_000 // fold.n, 10, 15)),
             random_state=fold.seed,
         ).fit(Z, fold.y)
         P = model.predict_proba(T).astype(np.float64)

@@ -131,7 +131,7 @@ def cross_fit(
     learners = {**LIBRARY, **{name: _wrapped(name, model) for name, model in (extra or {}).items()}}
     results: list[dict[str, dict[str, Singles]]] = [{} for _ in tasks]
     failures: list[str] = []
-    import sklearn.ensemble  # noqa: F401  (its OpenMP has to be there to be found)
+    import sklearn.ensemble  # its OpenMP has to be there to be found
 
     openmp = ThreadpoolController()
 
@@ -142,7 +142,9 @@ def cross_fit(
         if len(np.unique(part.y)) < 2:
             return  # see _gathered
         # OpenMP's number of threads belongs to the thread that asks: boosting would start its own in each.
-        with openmp.limit(limits=1, user_api="openmp"):
+        # Checks of parameters and finiteness, done once, would cost small fits a tenth of their time.
+        checked = sklearn.config_context(assume_finite=True, skip_parameter_validation=True)
+        with openmp.limit(limits=1, user_api="openmp"), checked:
             for name, learner in learners.items():
                 try:
                     results[number][name] = _checked(learner(part), (len(rows), n_classes))
