@@ -1,0 +1,54 @@
+"""Dates of any kind become numbers: days since 1970, month, weekday and hour."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+__all__ = ["date_parts", "parsed_dates"]
+
+Floats = NDArray[np.float64]
+
+_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?)?\s?(Z|[+-]\d{2}:?\d{2})?")
+_FORMATS = ("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%Y/%m/%d", "%d-%m-%Y")
+
+
+def date_parts(series: "pd.Series[Any]", name: str) -> list[tuple[str, Floats]]:
+    """Numbers that stand for dates, by name; NaN where there is none.
+
+    Examples
+    --------
+    >>> [(part, values.tolist()) for part, values in date_parts(pd.Series(pd.to_datetime(["2500-01-02"])), "end")][:2]
+    [('end (days)', [193580.0]), ('end (month)', [1.0])]
+    """
+    if isinstance(series.dtype, pd.ArrowDtype):
+        series = pd.to_datetime(series)
+    if series.dt.tz is not None:
+        series = series.dt.tz_convert(None)
+    present = series.notna().to_numpy()
+    since_1970 = series.to_numpy().astype("datetime64[us]").astype(np.int64)  # nanoseconds end in the year 2262
+    days = np.where(present, since_1970 / 86_400e6, np.nan)
+    parts = [(f"{name} (days)", days)]
+    for part in ("month", "day_of_week", "hour"):
+        values = getattr(series.dt, part).to_numpy(dtype=np.float64, na_value=np.nan)
+        parts.append((f"{name} ({part})", values))
+    return parts
+
+
+def parsed_dates(levels: "pd.Series[Any]") -> "tuple[pd.Series[Any], str] | None":
+    """Dates, if every level is one in the same way of writing; and a remark if there is another way to read them."""
+    if levels.str.fullmatch(_DATE).all():
+        parsed = pd.to_datetime(levels, format="ISO8601", errors="coerce", utc=True).dt.tz_convert(None)
+        return (parsed, "") if parsed.notna().all() else None
+    if not levels.iloc[0][:1].isdigit():
+        return None
+    found = []
+    for form in (f"{day}{hour}" for day in _FORMATS for hour in ("", " %H:%M", " %H:%M:%S")):
+        parsed = pd.to_datetime(levels, format=form, errors="coerce")
+        if parsed.notna().all():
+            found.append((parsed, form))
+    if not found:
+        return None
+    return found[0][0], "the month first, though the day could be" if len(found) > 1 else ""

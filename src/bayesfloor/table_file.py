@@ -1,0 +1,59 @@
+"""What every file of a table offers: columns by name, whole or some rows at a time."""
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import pandas as pd
+
+__all__ = ["CHUNK_ROWS", "InMemory", "TableFile", "first_line"]
+
+CHUNK_ROWS = 50_000
+
+
+class TableFile(Protocol):
+    """A file with named columns."""
+
+    names: tuple[str, ...]
+    side_columns: tuple[str, ...]  # not features unless asked for: labels and groups stored beside the table
+    notes: tuple[str, ...]
+
+    # `labels` names those columns that are labels: other words mean a missing value there, and no label may be rounded.
+
+    def frame(self, columns: Sequence[str], labels: Sequence[str] = ()) -> pd.DataFrame:
+        """These columns, all rows."""
+
+    def chunks(self, columns: Sequence[str], labels: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
+        """These columns, some rows at a time."""
+
+    def settled(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
+        """Rows picked from chunks, with the types that `frame` would give them."""
+
+
+class InMemory:
+    """A format that is read in one go.
+
+    Examples
+    --------
+    >>> InMemory(pd.DataFrame({"a": [1, 2]})).names
+    ('a',)
+    """
+
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, frame: pd.DataFrame, side_columns: tuple[str, ...] = ()) -> None:
+        self._frame, self.side_columns = frame, side_columns
+        self.names = tuple(str(name) for name in frame.columns)
+
+    def frame(self, columns: Sequence[str], labels: Sequence[str] = ()) -> pd.DataFrame:
+        return self._frame.iloc[:, [self.names.index(column) for column in columns]].set_axis(list(columns), axis=1)
+
+    def chunks(self, columns: Sequence[str], labels: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
+        yield self.frame(columns)
+
+    def settled(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
+        return frame
+
+
+def first_line(error: BaseException) -> str:
+    """What another library said, short enough to quote."""
+    return str(error).strip().splitlines()[0][:100] if str(error).strip() else type(error).__name__
