@@ -348,6 +348,14 @@ def test_shrunk_shares_are_even_where_counts_could_be() -> None:
     assert shrunk_shares(np.array([500, 250, 250])).max() == pytest.approx(0.5, abs=0.01)
 
 
+def test_scores_are_not_called_a_library() -> None:
+    problem = problems.get("gaussians_10d", shift=2)
+    X, y = problem.sample(300, random_state=0)
+    text = str(from_scores(problem.posterior(X), y, n_jobs=1))
+    assert "only these scores" in text
+    assert "library" not in text
+
+
 def test_rounded_probabilities_stay_probabilities() -> None:
     problem = problems.get("mixture_2d")
     X, y = problem.sample(600, random_state=0)

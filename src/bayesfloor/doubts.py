@@ -34,7 +34,10 @@ def doubts(
             "with all)"
         )
     if (falling or width > _WIDE) and later < 0.9 * width:
-        found.append(f"the interval is {width:.1%} wide: about 4x more data would narrow it to about {later:.1%}")
+        found.append(
+            f"the interval is {100 * width:.1f} points wide: about 4x more data would narrow it to about "
+            f"{100 * later:.1f} points"
+        )
     if data.copied_share > 0.01 and not grouped:
         found.append(f"{data.copied_share:.1%} of the rows are copies: pass groups=, or drop them")
     if data.n_samples < 10 * data.X.shape[1]:

@@ -1,5 +1,6 @@
 """The learned floor: learn the representation, then benchmark it."""
 
+import os
 import time
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
@@ -36,8 +37,9 @@ _BOUND_ROWS = 10_000
 
 def estimate(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
+    target: Any = None,
     classifiers: Sequence[Any] | Mapping[str, Any] = (),
     groups: Any = None,
     priors: str | Mapping[Hashable, float] | ArrayLike | None = None,
@@ -55,14 +57,18 @@ def estimate(
 
     Parameters
     ----------
-    X : array-like of shape (N, d)
-        Numbers: lists, numpy arrays or frames.
-    y : array-like of shape (N,)
-        Labels of any kind.
+    X : array-like of shape (N, d), frame, Table, str or Path
+        Numbers: lists, numpy arrays or frames. A file, a frame with categories, dates or a `target`, and what
+        `read_table` has made are encoded as numbers: see `read_table`.
+    y : array-like of shape (N,), optional
+        Labels of any kind; not needed with `target`.
+    target : str or int, optional
+        Column of the labels in a file or frame, by name or position.
     classifiers : sequence or mapping of scikit-learn classifiers, optional
         Join the library.
-    groups : array-like of shape (N,), optional
-        Rows of one group (copies of one record, one patient) are never split between training and test.
+    groups : array-like of shape (N,) or str, optional
+        Rows of one group (copies of one record, one patient) are never split between training and test. One value per
+        row or, for a file or frame, the name of a column.
     priors : None, "balanced", mapping or array
         Class shares to estimate the floor for; None: those of the data.
     effort : {"fast", "balanced", "thorough"}
@@ -89,6 +95,12 @@ def estimate(
     (True, True)
     """
     started = time.perf_counter()
+    remarks: tuple[str, ...] = ()
+    row_numbers = None
+    if target is not None or isinstance(X, str | os.PathLike) or hasattr(X, "columns"):
+        from .tables import as_arrays  # pandas: only where there is a table
+
+        X, y, groups, remarks, row_numbers = as_arrays(X, y, target, groups)
     data = validate(X, y)
     check_request(data, effort, confidence_level, random_state)
     points, order, codes = arranged_rows(data)
@@ -155,8 +167,9 @@ def estimate(
         pair_error=pair_shares(posterior, row_weights[back], floor),
         posterior=posterior,
         labels=data.labels,
+        row_numbers=row_numbers,
         reasons=doubts(evidence, data, bounds, ceiling, confidence_level, grouped=in_groups is not None),
-        notes=(*data.notes, *(f"left out: {name}" for name in dropped)),
+        notes=(*remarks, *data.notes, *(f"left out: {name}" for name in dropped)),
         evidence=evidence.to_dict(),
         settings={
             "effort": effort, "random_state": int(random_state), "confidence_level": confidence_level,
@@ -240,7 +253,7 @@ def _learners(
         loss = -float(logs[np.arange(len(y)), y].mean())
         if learner not in best or loss < best[learner].log_loss:
             error = float(row_weights @ ((logs + np.log(change)).argmax(axis=1) != y))
-            best[learner] = LearnerScore(name, error, loss, weights[learner])
+            best[learner] = LearnerScore(name, error, loss, weights[learner], learner)
     return tuple(sorted(best.values(), key=lambda score: score.error))
 
 

@@ -22,27 +22,41 @@ def check_writable(path: str | Path, *, force: bool = False) -> Path:
     path = Path(path)
     if path.is_dir():
         raise ParameterError(f"cannot write {path}: it is a directory")
+    if path.exists() and not path.is_file():
+        raise ParameterError(f"cannot write {path}: it is no ordinary file")
     if path.exists() and not force:
-        raise ParameterError(f"{path} exists already: choose another name, or allow overwriting (force)")
-    if not path.parent.is_dir():
-        raise ParameterError(f"cannot write {path}: the directory {path.parent} does not exist")
-    if not os.access(path.parent, os.W_OK):
-        raise ParameterError(f"cannot write {path}: no permission to write in {path.parent}")
+        raise ParameterError(
+            f"{path} exists already: choose another name, or allow overwriting (force=True; --force in the command)"
+        )
+    folder = _followed(path).parent if path.is_symlink() else path.parent
+    if not folder.is_dir():
+        raise ParameterError(f"cannot write {path}: the directory {folder} does not exist")
+    if not os.access(folder, os.W_OK):
+        raise ParameterError(f"cannot write {path}: no permission to write in {folder}")
     return path
+
+
+def _followed(path: Path) -> Path:
+    """The file that a link stands for: the link itself is not replaced."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):
+        raise ParameterError(f"cannot write {path}: it is a link to itself") from None
 
 
 def write_file(path: str | Path, content: str | bytes, *, force: bool = False) -> Path:
     """Write text or bytes so that no half-written file is ever seen under the name."""
     path = check_writable(path, force=force)
     data = content.encode("utf-8") if isinstance(content, str) else content
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    target = _followed(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(temporary, 0o666 & ~umask)  # mkstemp makes it private
-        os.replace(temporary, path)
+        os.replace(temporary, target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise

@@ -3,6 +3,7 @@
 import json
 from dataclasses import asdict, dataclass, field
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,18 @@ class Estimate:
 
 @dataclass(frozen=True)
 class LearnerScore:
-    """A learner of the library: error and log-loss on rows it had not seen, weight in the pool."""
+    """A learner with its best settings: error and log-loss on rows it had not seen, weight in the pool."""
 
-    name: str
+    name: str  # with the settings
     error: float
     log_loss: float
     weight: float
+    learner: str = ""  # without them
+
+    @property
+    def plain_name(self) -> str:
+        """What to call it in a sentence."""
+        return self.learner or self.name
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,9 @@ class FloorResult:
         Share of the floor that class k (row) loses to class c (column); adds up to the floor.
     posterior : ndarray of shape (N, C), optional
         Pooled class probabilities of each row; not kept in JSON.
+    row_numbers : ndarray of shape (N,), optional
+        Where the rows stand in the table that was given, counted from 0, if some of its rows may have been dropped;
+        not kept in JSON.
     reasons, notes : tuple of str
         Doubts about the estimate; remarks on the data.
     evidence, settings : dict
@@ -84,6 +94,7 @@ class FloorResult:
     settings: dict[str, Any]
     posterior: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
     labels: NDArray[np.int64] | None = field(default=None, compare=False, repr=False)
+    row_numbers: NDArray[np.int64] | None = field(default=None, compare=False, repr=False)
 
     @property
     def class_error(self) -> tuple[float, ...]:
@@ -101,18 +112,32 @@ class FloorResult:
         return sorted(both, key=lambda pair: -pair[2])
 
     def hardest_rows(self, n: int = 20) -> list[tuple[int, float]]:
-        """Rows that nobody could get right: number and probability that the best guess is wrong."""
-        P = self._rows()
-        doubt = 1 - P.max(axis=1)
-        return [(int(i), float(doubt[i])) for i in np.argsort(-doubt, kind="stable")[:n]]
+        """Rows that nobody could get right: number, from 0, and probability that the best guess is wrong."""
+        doubt = 1 - self._rows().max(axis=1)
+        return [(self.row_number(i), float(doubt[i])) for i in self.hardest_positions(n)]
+
+    def hardest_positions(self, n: int = 20) -> list[int]:
+        """Where `posterior` and `labels` have the rows that nobody could get right."""
+        return [int(i) for i in np.argsort(self._rows().max(axis=1), kind="stable")[:n]]
 
     def suspect_rows(self, n: int = 20) -> list[tuple[int, Any, float]]:
-        """Rows whose label looks wrong: number, the class that looks right, probability of the label given."""
+        """Rows whose label looks wrong: number, from 0, the class that looks right, probability of the label given."""
+        P, labels = self._rows(), self.labels
+        assert labels is not None
+        found = self.suspect_positions(n)
+        return [(self.row_number(i), self.classes[P[i].argmax()], float(P[i, labels[i]])) for i in found]
+
+    def suspect_positions(self, n: int = 20) -> list[int]:
+        """Where `posterior` and `labels` have the rows whose label looks wrong."""
         P = self._rows()
         assert self.labels is not None
         own = P[np.arange(len(P)), self.labels]
         order = np.argsort(own - P.max(axis=1), kind="stable")[:n]
-        return [(int(i), self.classes[P[i].argmax()], float(own[i])) for i in order if P[i].argmax() != self.labels[i]]
+        return [int(i) for i in order if P[i].argmax() != self.labels[i]]
+
+    def row_number(self, position: int) -> int:
+        """Number, from 0, in the table that was given, of a row of `posterior`."""
+        return position if self.row_numbers is None else int(self.row_numbers[position])
 
     def _rows(self) -> NDArray[np.float64]:
         if self.posterior is None:
@@ -121,13 +146,26 @@ class FloorResult:
 
     def __str__(self) -> str:
         level = f"{100 * self.interval.confidence_level:g}%"
-        best = self.learners[0]
+        best, pool = self.learners[0], self.evidence["error"]
+        if self.learning_curve:
+            about = (
+                f"No classifier is expected to err less than about {self.floor:.1%} on data like these. The library, "
+                f"all together, errs {pool:.1%}"
+            )
+            about += f": {self.chance}." if self.chance else "."
+            if not self._below(best.error):
+                about = f"{about[:-1]}; the best of it alone ({best.plain_name}) {best.error:.1%}."
+        else:
+            about = (
+                f"No rule that sees only these scores is expected to err less than about {self.floor:.1%}. Naming the "
+                f"class with the largest, once calibrated, errs {pool:.1%}"
+            )
+            about += f": {self.chance}." if self.chance else "."
         lines = [
             f"floor    {self.floor:.2%}   {level} interval {self.interval.low:.2%} to {self.interval.high:.2%}",
             f"ceiling  {self.ceiling:.2%}   certified with {level} confidence: a classifier was seen to do this well",
             "",
-            f"No classifier is expected to err less than about {self.floor:.1%} on data like these. The best of the "
-            f"library alone ({best.name}) errs {best.error:.1%}, all together {self.evidence['error']:.1%}.",
+            about,
             "The interval is no proof: no method can certify a lower limit from labelled data alone.",
         ]
         pairs = [p for p in self.pairs() if p[2] > 0][:3]
@@ -137,6 +175,16 @@ class FloorResult:
         lines += [f"- doubt: {reason}" for reason in self.reasons]
         lines += [f"- note: {note}" for note in self.notes]
         return "\n".join(lines)
+
+    @property
+    def chance(self) -> str:
+        """Why fewer errors than the floor were counted, in words; empty if there were not."""
+        if not self._below(self.evidence["error"]):
+            return ""
+        return "that is less than the floor by the chance of these rows, and would not last on new ones"
+
+    def _below(self, error: float) -> bool:
+        return bool(round(error, 3) < round(self.floor, 3))  # as they are printed
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -154,13 +202,48 @@ class FloorResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; single rows are left out."""
-        kept = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("posterior", "labels")}
+        single_rows = ("posterior", "labels", "row_numbers")
+        kept = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in single_rows}
         plain = {name: _plain(value) for name, value in kept.items()}
         return {"schema": _SCHEMA, **plain}
 
     def to_json(self) -> str:
         """JSON text that `from_json` reads back."""
         return json.dumps(self.to_dict())
+
+    def to_html(
+        self,
+        path: str | Path | None = None,
+        *,
+        title: str | None = None,
+        comparison: Any = None,
+        table: Any = None,
+        force: bool = False,
+    ) -> Any:
+        """Write the report, one HTML page that needs no network; without a path its text is returned.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+        title : str, optional
+        comparison : Comparison, optional
+            Of `compare`: draws the model beside the floor.
+        table : Table, optional
+            What the data were read from: gives row numbers of the file, and its columns.
+        force : bool
+            Overwrite an existing file.
+
+        Returns
+        -------
+        Path, or str if no path is given
+        """
+        from .output import check_writable, write_file
+        from .report import render
+
+        if path is not None:
+            check_writable(path, force=force)
+        page = render(self, title=title, comparison=comparison, table=table)
+        return page if path is None else write_file(path, page, force=force)
 
     @classmethod
     def from_json(cls, text: str) -> "FloorResult":
@@ -195,4 +278,6 @@ def _plain(value: Any) -> Any:
         return [_plain(v) for v in value]
     if value is None or isinstance(value, bool | int | float | str | dict):
         return value
-    return value.item() if isinstance(value, np.generic) else str(value)
+    if isinstance(value, np.generic) and value.dtype.kind not in "mM":  # JSON has no dates
+        return value.item()
+    return str(value)
