@@ -3,12 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := $(BIN)/python
 
-.PHONY: help demo test lint check evidence leaderboard bench clean
+.PHONY: help demo test lint check docs evidence leaderboard bench clean
 
 help:
-	@echo "make demo      estimate the floor of a bundled data set"
+	@echo "make demo      a report of the floor of a bundled table, bayesfloor-demo.html"
 	@echo "make test      run the tests"
 	@echo "make check     tests, lint and types (make lint for the last two alone)"
+	@echo "make docs      the reference of all functions, from their docstrings (build/api)"
 	@echo "make evidence  regenerate every measured figure (long)"
 	@echo "make leaderboard  every estimator on every problem with a known floor; continues an interrupted run"
 	@echo "make bench     speed against rivals, in one run"
@@ -30,7 +31,7 @@ help:
 	@touch $@
 
 demo: .venv/for-use
-	$(RUN) examples/first_floor.py
+	$(BIN)/bayesfloor demo --force
 
 test: .venv/for-test
 	$(RUN) -m pytest --numprocesses auto
@@ -42,16 +43,28 @@ lint: .venv/for-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: .venv/for-docs
+	$(RUN) docs/make_api.py build/api
+
+# MNIST comes from OpenML; with a copy in a folder: real_data.py mnist --data FOLDER.
 evidence: .venv/for-test
 	$(RUN) benchmarks/low_dimension.py --out benchmarks/results/low_dimension.md --readme README.md
 	$(RUN) benchmarks/train_floor.py fit
 	$(RUN) benchmarks/floor_cost.py --out benchmarks/results/floor_cost.md
+	$(RUN) benchmarks/compare_coverage.py --runs 200 --out benchmarks/results/compare_coverage.md
+	$(RUN) benchmarks/real_data.py mnist --out benchmarks/results/mnist.md
+	$(RUN) benchmarks/real_data.py fashion_mnist --out benchmarks/results/fashion_mnist.md
+	$(RUN) benchmarks/large_file.py --out benchmarks/results/large_file.md
+	$(RUN) benchmarks/report_picture.py
 	$(MAKE) leaderboard bench
 
 # dataeval takes part where it is installed, which for-bench does; the file of results makes it resumable.
 leaderboard: .venv/for-bench .venv/for-test
 	@mkdir -p build docs
 	$(RUN) -m bayesfloor.arena --results build/arena.jsonl --leaderboard docs/leaderboard.md --force
+	$(RUN) -m bayesfloor.arena --sizes 5000 --n-seeds 3 --estimators "learned floor" --results build/arena_5000.jsonl \
+	  --leaderboard docs/leaderboard_5000.md --force
+	$(RUN) benchmarks/readme_figures.py README.md
 
 bench: .venv/for-bench
 	$(RUN) benchmarks/counting.py --out benchmarks/results/counting.md

@@ -5,8 +5,9 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import arena, bounds, classical, problems
+    from . import arena, bounds, classical, frames, plots, problems
     from .bounds import Bound
+    from .comparison import Comparison, compare
     from .errors import BayesfloorWarning, DataError, DataTypeError, ParameterError
     from .floor import estimate
     from .interval import ConfidenceInterval
@@ -19,15 +20,17 @@ if TYPE_CHECKING:
     from .radii import AdaptiveRadii, GivenRadii, PaperRadii
     from .result import FloorResult
     from .soft_labels import calibrated_soft_label_error, duplicate_bounds, repeated_label_bounds, soft_label_error
+    from .tables import Table, read_table, table_from_frame
     from .weights import arithmetic_weights, chebyshev_weights, uniform_weights
 
 # Public names load on first use: `import bayesfloor` alone costs neither numba nor scikit-learn.
-_MODULES = {"arena", "bounds", "classical", "problems"}
+_MODULES = {"arena", "bounds", "classical", "frames", "plots", "problems"}
 _HOME = {
     "AdaptiveRadii": "radii",
     "BayesfloorWarning": "errors",
     "BenchmarkLearner": "learner",
     "Bound": "bounds",
+    "Comparison": "comparison",
     "ConfidenceInterval": "interval",
     "DataError": "errors",
     "DataTypeError": "errors",
@@ -35,18 +38,22 @@ _HOME = {
     "GivenRadii": "radii",
     "PaperRadii": "radii",
     "ParameterError": "errors",
+    "Table": "tables",
     "arithmetic_weights": "weights",
     "ball_counts": "neighbours",
     "calibrated_soft_label_error": "soft_labels",
     "chebyshev_weights": "weights",
+    "compare": "comparison",
     "duplicate_bounds": "soft_labels",
     "estimate": "floor",
     "from_scores": "own_scores",
     "nearest_labels": "nearest",
     "noise_check": "noise",
+    "read_table": "tables",
     "repeated_label_bounds": "soft_labels",
     "soft_label_error": "soft_labels",
     "spanning_tree": "mst",
+    "table_from_frame": "tables",
     "uniform_weights": "weights",
 }
 
@@ -55,6 +62,7 @@ __all__ = [
     "BayesfloorWarning",
     "BenchmarkLearner",
     "Bound",
+    "Comparison",
     "ConfidenceInterval",
     "DataError",
     "DataTypeError",
@@ -62,6 +70,7 @@ __all__ = [
     "GivenRadii",
     "PaperRadii",
     "ParameterError",
+    "Table",
     "arena",
     "arithmetic_weights",
     "ball_counts",
@@ -69,15 +78,20 @@ __all__ = [
     "calibrated_soft_label_error",
     "chebyshev_weights",
     "classical",
+    "compare",
     "duplicate_bounds",
     "estimate",
+    "frames",
     "from_scores",
     "nearest_labels",
     "noise_check",
+    "plots",
     "problems",
+    "read_table",
     "repeated_label_bounds",
     "soft_label_error",
     "spanning_tree",
+    "table_from_frame",
     "uniform_weights",
 ]
 
