@@ -85,13 +85,8 @@ class Evidence:
         """Corrections of the error that the rule weighs; balls where the score space has one or two dimensions."""
         return {
             "ball": self.ball - self.error if self.n_classes <= _BALL_CLASSES else 0.0,
-            "plugin": self.plugin - self.error,
-            "raw": 0.0 if self.raw is None else self.raw - self.error,
             "half": self.half_error - self.error,
-            "quarter": self.quarter_error - self.error,
-            "moved": self.moved,
             "moved late": self.moved_late,
-            "moved apart": self.moved_apart,
         }
 
     def to_dict(self) -> dict[str, Any]:

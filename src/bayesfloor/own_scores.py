@@ -13,9 +13,9 @@ from .arrange import check_seed, check_size
 from .errors import DataError
 from .evidence import summarise
 from .floor import ball_estimate, estimate, pair_shares
+from .fold import log_probabilities
 from .interval import ConfidenceInterval, check_level, score_interval, upper_limit
 from .labels import plain
-from .learners import log_probabilities
 from .pool import Stage, pooled
 from .result import Estimate, FloorResult, LearnerScore
 from .standardize import order_by_content

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from .errors import BayesfloorWarning, DataError
-from .learners import LIBRARY, Fold, log_probabilities
+from .fold import Fold, log_probabilities
+from .learners import LIBRARY
 from .pool import N_FOLDS, Pool, Stage
 from .workers import Progress, run_tasks
 
