@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := $(BIN)/python
 
-.PHONY: help demo test lint check docs evidence leaderboard bench clean
+.PHONY: help demo test lint check docs evidence leaderboard bench paper frameworks clean
 
 help:
 	@echo "make demo      a report of the floor of a bundled table, bayesfloor-demo.html"
@@ -12,6 +12,8 @@ help:
 	@echo "make docs      the reference of all functions, from their docstrings (build/api)"
 	@echo "make evidence  regenerate every measured figure (long)"
 	@echo "make leaderboard  every estimator on every problem with a known floor; continues an interrupted run"
+	@echo "make paper     every experiment of the paper (docs/paper.md; about an hour)"
+	@echo "make frameworks  install what the tests of the callbacks need; without it they are skipped"
 	@echo "make bench     speed against rivals, in one run"
 	@echo "make clean     remove the virtual environment and caches"
 
@@ -56,6 +58,7 @@ evidence: .venv/for-test
 	$(RUN) benchmarks/real_data.py fashion_mnist --out benchmarks/results/fashion_mnist.md
 	$(RUN) benchmarks/large_file.py --out benchmarks/results/large_file.md
 	$(RUN) benchmarks/report_picture.py
+	$(RUN) benchmarks/stopping.py --out benchmarks/results/stopping.md --docs docs/stopping.md
 	$(MAKE) leaderboard bench
 
 # dataeval takes part where it is installed, which for-bench does; the file of results makes it resumable.
@@ -65,6 +68,11 @@ leaderboard: .venv/for-bench .venv/for-test
 	$(RUN) -m bayesfloor.arena --sizes 5000 --n-seeds 3 --estimators "learned floor" --results build/arena_5000.jsonl \
 	  --leaderboard docs/leaderboard_5000.md --force
 	$(RUN) benchmarks/readme_figures.py README.md
+
+paper: .venv/for-frameworks .venv/for-test
+	$(BIN)/bayesfloor reproduce all --out docs
+
+frameworks: .venv/for-frameworks
 
 bench: .venv/for-bench
 	$(RUN) benchmarks/counting.py --out benchmarks/results/counting.md

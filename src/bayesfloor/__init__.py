@@ -5,11 +5,12 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import arena, bounds, classical, frames, plots, problems
+    from . import arena, bounds, callbacks, classical, frames, plots, problems
     from .bounds import Bound
     from .comparison import Comparison, compare
     from .errors import BayesfloorWarning, DataError, DataTypeError, ParameterError
     from .floor import estimate
+    from .how_much_data import samples_needed
     from .interval import ConfidenceInterval
     from .learner import BenchmarkLearner
     from .mst import spanning_tree
@@ -20,11 +21,12 @@ if TYPE_CHECKING:
     from .radii import AdaptiveRadii, GivenRadii, PaperRadii
     from .result import FloorResult
     from .soft_labels import calibrated_soft_label_error, duplicate_bounds, repeated_label_bounds, soft_label_error
+    from .stopping import FloorStopping
     from .tables import Table, read_table, table_from_frame
     from .weights import arithmetic_weights, chebyshev_weights, uniform_weights
 
 # Public names load on first use: `import bayesfloor` alone costs neither numba nor scikit-learn.
-_MODULES = {"arena", "bounds", "classical", "frames", "plots", "problems"}
+_MODULES = {"arena", "bounds", "callbacks", "classical", "frames", "plots", "problems"}
 _HOME = {
     "AdaptiveRadii": "radii",
     "BayesfloorWarning": "errors",
@@ -35,6 +37,7 @@ _HOME = {
     "DataError": "errors",
     "DataTypeError": "errors",
     "FloorResult": "result",
+    "FloorStopping": "stopping",
     "GivenRadii": "radii",
     "PaperRadii": "radii",
     "ParameterError": "errors",
@@ -51,6 +54,7 @@ _HOME = {
     "noise_check": "noise",
     "read_table": "tables",
     "repeated_label_bounds": "soft_labels",
+    "samples_needed": "how_much_data",
     "soft_label_error": "soft_labels",
     "spanning_tree": "mst",
     "table_from_frame": "tables",
@@ -67,6 +71,7 @@ __all__ = [
     "DataError",
     "DataTypeError",
     "FloorResult",
+    "FloorStopping",
     "GivenRadii",
     "PaperRadii",
     "ParameterError",
@@ -76,6 +81,7 @@ __all__ = [
     "ball_counts",
     "bounds",
     "calibrated_soft_label_error",
+    "callbacks",
     "chebyshev_weights",
     "classical",
     "compare",
@@ -89,6 +95,7 @@ __all__ = [
     "problems",
     "read_table",
     "repeated_label_bounds",
+    "samples_needed",
     "soft_label_error",
     "spanning_tree",
     "table_from_frame",

@@ -140,9 +140,10 @@ def parser() -> argparse.ArgumentParser:
     commands.choices["problems"].add_argument("--rows", type=int, default=1000, metavar="N", help="rows to draw (1000)")
     _setting(commands.choices["problems"], "seed")
     commands.add_parser("arena", help="every estimator on every such problem (bayesfloor arena --help)", add_help=False)
+    commands.add_parser("reproduce", help="the experiments of the paper (bayesfloor reproduce --help)", add_help=False)
     command("completion", "a script that completes commands and options in bash and zsh")
     for name, one in commands.choices.items():
-        if name not in ("arena", "completion"):
+        if name not in ("arena", "reproduce", "completion"):
             _output_options(one)
     return top
 
@@ -246,6 +247,10 @@ def _run(arguments: list[str]) -> int:
         from .arena_command import main as arena
 
         return arena(arguments[1:])
+    if arguments[:1] == ["reproduce"]:
+        from .paper.reproduce import main as reproduce
+
+        return reproduce(arguments[1:])
     top = parser()
     options = top.parse_args(arguments)
     if options.version:

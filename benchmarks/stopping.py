@@ -1,0 +1,167 @@
+"""How often the stopping rule is wrong, and how long it takes, over validation sizes.
+
+A model's true error falls as 0.10 + 0.3 exp(-k/8) in round k, towards a floor of 0.10 that is known as [0.095, 0.105].
+It is looked at in three ways: with the same validation rows in each round, the model unlearning one mistake after
+the other; with the same rows, but mistakes (those that are not the floor's) that move about; and with fresh rows.
+
+    python benchmarks/stopping.py [--runs 500] [--out FILE] [--docs FILE]
+"""
+
+import argparse
+import re
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from bayesfloor import BayesfloorWarning
+from bayesfloor.interval import ConfidenceInterval
+from bayesfloor.output import write_file
+from bayesfloor.stopping import FloorStopping, validation_rows_needed
+
+FLOOR, HALF, DELTA = 0.10, 0.005, 0.01
+SIZES = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
+ROUNDS = 100
+Errors = np.ndarray
+
+
+def same_rows(truth: Errors, n: int, rng: np.random.Generator) -> Errors:
+    """Each row is wrong until the model's true error falls below the row's own number."""
+    numbers = np.sort(rng.random(n))
+    return np.searchsorted(numbers, truth) / n
+
+
+def moving_mistakes(truth: Errors, n: int, rng: np.random.Generator) -> Errors:
+    """The floor's errors stay; the model's own fall on other rows each time."""
+    stay = rng.binomial(n, FLOOR)
+    return (stay + rng.binomial(n - stay, np.clip((truth - FLOOR) / (1 - FLOOR), 0, 1))) / n
+
+
+def fresh_rows(truth: Errors, n: int, rng: np.random.Generator) -> Errors:
+    """Validation rows drawn anew for each round."""
+    return rng.binomial(n, truth) / n
+
+
+LOOKS: dict[str, Callable[[Errors, int, np.random.Generator], Errors]] = {
+    "same rows": same_rows,
+    "same rows, moving mistakes": moving_mistakes,
+    "fresh rows": fresh_rows,
+}
+
+
+def stops(truth: Errors, n: int, look: str, runs: int, seed: int, floor_noise: bool = False) -> tuple[Errors, float]:
+    """Round at which each run stops (the number of rounds if never), and the share that cannot decide."""
+    rng = np.random.default_rng(seed)
+    when, undecided = np.full(runs, len(truth)), 0
+    for run in range(runs):
+        # The interval is two-sided at 95 %: 1.96 standard deviations to each side.
+        floor = FLOOR + (rng.normal() * HALF / 1.96 if floor_noise else 0)
+        stopping = FloorStopping(floor, ConfidenceInterval(floor - HALF, floor + HALF, 0.95), min_delta=DELTA)
+        for k, error in enumerate(LOOKS[look](truth, n, rng)):
+            if stopping.update(error, n):
+                when[run] = k
+                break
+        undecided += stopping.status == "cannot decide"
+    return when, undecided / runs
+
+
+def falling() -> Errors:
+    """True error in rounds 0, 1, ..."""
+    return FLOOR + 0.3 * np.exp(-np.arange(ROUNDS) / 8)
+
+
+def trade_off(runs: int) -> list[str]:
+    """Both kinds of mistake by validation size."""
+    truth = falling()
+    excess = truth - FLOOR
+    first_below = int((excess < DELTA).argmax())
+    lines = [
+        "| rows | looks | cannot decide | stops above 2 min_delta | within 10 rounds | rounds after, median | "
+        "true excess at the stop, mean | too early, floor estimated too |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for n in SIZES:
+        for i, look in enumerate(LOOKS):
+            when, undecided = stops(truth, n, look, runs, seed=10 * n + i)
+            noisy, _ = stops(truth, n, look, runs, seed=10 * n + i + 5, floor_noise=True)
+            stopped = when < ROUNDS
+            late = f"{np.median(when[stopped]) - first_below:+.0f}" if stopped.any() else "-"
+            at = f"{100 * excess[when[stopped]].mean():.2f} points" if stopped.any() else "-"
+            lines.append(
+                f"| {n:,} | {look} | {undecided:.0%} | {early(when, excess):.1%} | "
+                f"{(when <= first_below + 10).mean():.0%} | {late} | {at} | {early(noisy, excess):.1%} |"
+            )
+    return lines
+
+
+def early(when: Errors, excess: Errors) -> float:
+    """Share of runs that stop while the true excess is above 2 min_delta."""
+    return float(((when < len(excess)) & (np.append(excess, 0)[when] > 2 * DELTA)).mean())
+
+
+def stalled(runs: int) -> list[str]:
+    """The worst case: a model that stays at the same excess for 100 rounds, so that there are 100 chances to err."""
+    lines = ["| rows | looks | 2 points above | 2.5 points above | 3 points above |", "|---|---|---|---|---|"]
+    for n in (2_000, 20_000):
+        for i, look in enumerate(LOOKS):
+            shares = []
+            for excess in (0.02, 0.025, 0.03):
+                when, _ = stops(np.full(100, FLOOR + excess), n, look, runs, seed=n + i)
+                shares.append(f"{(when < 100).mean():.1%}")
+            lines.append(f"| {n:,} | {look} | {' | '.join(shares)} |")
+    return lines
+
+
+def rows_needed() -> list[str]:
+    """Validation rows by floor and min_delta."""
+    deltas = (0.05, 0.02, 0.01, 0.005, 0.002)
+    lines = ["| floor | " + " | ".join(f"min_delta {d:g}" for d in deltas) + " |", "|---" * (len(deltas) + 1) + "|"]
+    for floor in (0.01, 0.02, 0.05, 0.10, 0.20, 0.30):
+        cells = []
+        for delta in deltas:
+            ends = (max(0.0, floor - delta / 2), floor + delta / 2)
+            needed = validation_rows_needed(floor, ends, min_delta=delta)
+            cells.append(f"{needed.fewest:,} / {needed.advised:,}")
+        lines.append(f"| {floor:g} | {' | '.join(cells)} |")
+    return lines
+
+
+def main() -> None:
+    """Write the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=500)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--docs", type=Path, help="file whose marked sections take the tables")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore", BayesfloorWarning)
+    tables = {
+        "trade_off": "\n".join(trade_off(given.runs)),
+        "stalled": "\n".join(stalled(given.runs)),
+        "rows_needed": "\n".join(rows_needed()),
+    }
+    text = (
+        "# The stopping rule, simulated\n\nWritten by `python benchmarks/stopping.py --out "
+        f"benchmarks/results/stopping.md --docs docs/stopping.md`; {given.runs} runs a row, seeds fixed.\n\n"
+        f"True error {FLOOR:g} + 0.3 exp(-k/8) in round k; floor {FLOOR:g}, interval [{FLOOR - HALF:g}, "
+        f'{FLOOR + HALF:g}]; min_delta {DELTA:g}. "Within 10 rounds": of the first round in which the true excess is '
+        "below min_delta. In the last column the floor, too, is drawn anew for each run, with the noise that its "
+        f"interval speaks of.\n\n{tables['trade_off']}\n\n## A model that does not move\n\n"
+        "Share of runs that stop within 100 rounds although the true excess stays where it is. 2 points are the very "
+        f"edge of what the level promises, 2 min_delta:\n\n{tables['stalled']}\n\n## Validation rows needed\n\n"
+        "Fewest / to be prompt, at 95 %, for a floor known to within min_delta / 2 either way:\n\n"
+        f"{tables['rows_needed']}\n"
+    )
+    print(text)
+    if given.out:
+        write_file(given.out, text, force=True)
+    if given.docs:
+        page = given.docs.read_text(encoding="utf-8")
+        for name, table in tables.items():
+            begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+            page = re.sub(f"{begin}.*?{end}", lambda _, t=f"{begin}\n{table}\n{end}": t, page, flags=re.DOTALL)
+        write_file(given.docs, page, force=True)
+
+
+if __name__ == "__main__":
+    main()

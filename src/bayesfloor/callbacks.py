@@ -1,0 +1,324 @@
+"""The stopping rule inside training frameworks. No framework is imported before its callback is asked for."""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from .errors import DataError, ParameterError, listed
+from .excess import checked_rows, checked_share
+from .stopping import FloorStopping
+
+__all__ = [
+    "fit_until_floor",
+    "keras_callback",
+    "lightgbm_callback",
+    "lightning_callback",
+    "validation_error",
+    "xgboost_callback",
+]
+
+
+def validation_error(model: Any, loader: Any) -> tuple[float, int]:
+    """Error of a PyTorch model on the rows of a loader, and their number: what `FloorStopping.update` takes.
+
+    The model is put into evaluation mode and back. A single output per row is a logit of the second class; several
+    are scores of the classes.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    loader : iterable of (inputs, labels)
+
+    Returns
+    -------
+    error : float
+    n_samples : int
+    """
+    torch = _framework("torch")
+    parameter = next(model.parameters(), None)
+    was_training, wrong, n = model.training, 0, 0
+    model.eval()
+    try:
+        with torch.no_grad():
+            for inputs, labels in loader:
+                if parameter is not None:
+                    inputs, labels = inputs.to(parameter.device), labels.to(parameter.device)
+                outputs = model(inputs).reshape(len(inputs), -1)
+                guess = (outputs[:, 0] > 0).long() if outputs.shape[1] == 1 else outputs.argmax(dim=1)
+                if len(labels.reshape(-1)) != len(guess):
+                    raise DataError(f"{len(guess)} rows came with {len(labels.reshape(-1))} labels: one each is needed")
+                wrong += int((guess != labels.reshape(-1)).sum())
+                n += len(guess)
+    finally:
+        model.train(was_training)
+    if n == 0:
+        raise DataError("the validation loader is empty")
+    return wrong / n, n
+
+
+def lightning_callback(
+    stopping: FloorStopping, n_samples: int, *, metric: str = "val_error", metric_is: str | None = None
+) -> Any:
+    """Callback for a Lightning trainer: ``Trainer(callbacks=[lightning_callback(stopping, len(val_set))])``.
+
+    It looks after each validation, at what the module logged as `metric`; that it is logged is checked in the sanity
+    run, before any training. Its state is kept in checkpoints.
+
+    Parameters
+    ----------
+    stopping : FloorStopping
+    n_samples : int
+        Number of validation rows.
+    metric : str
+        Name of an error or an accuracy, as a share, over the whole validation set.
+    metric_is : {"error", "accuracy"}, optional
+        What the metric is, where its name does not say so.
+    """
+    convert, rows = _checked(stopping, n_samples, metric, metric_is)
+    try:
+        lightning = import_module("lightning.pytorch")
+    except ModuleNotFoundError:
+        lightning = _framework("pytorch_lightning", "lightning")
+
+    class FloorCallback(lightning.Callback):  # type: ignore[name-defined]
+        """Stops the trainer when the rule does."""
+
+        def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
+            value = _named(trainer.callback_metrics, metric)
+            if not trainer.sanity_checking:
+                trainer.should_stop = stopping.update(convert(value), rows) or trainer.should_stop
+
+        def state_dict(self) -> dict[str, Any]:
+            return stopping.state_dict()
+
+        def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+            stopping.load_state_dict(state_dict)
+
+    return FloorCallback()
+
+
+def keras_callback(
+    stopping: FloorStopping, n_samples: int, *, metric: str = "val_accuracy", metric_is: str | None = None
+) -> Any:
+    """Callback for Keras 3: ``model.fit(..., validation_data=..., callbacks=[keras_callback(stopping, n)])``.
+
+    Parameters are those of `lightning_callback`; the metric is looked up after each epoch.
+    """
+    convert, rows = _checked(stopping, n_samples, metric, metric_is)
+    keras = _framework("keras")
+
+    class FloorCallback(keras.callbacks.Callback):  # type: ignore[name-defined]
+        """Stops the model's fit when the rule does."""
+
+        def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+            if stopping.update(convert(_named(logs or {}, metric)), rows):
+                self.model.stop_training = True
+
+    return FloorCallback()
+
+
+def xgboost_callback(
+    stopping: FloorStopping,
+    n_samples: int,
+    *,
+    metric: str = "error",
+    data: str | None = None,
+    metric_is: str | None = None,
+) -> Any:
+    """Callback for XGBoost: ``xgboost.train(..., evals=[(val, "val")], callbacks=[xgboost_callback(stopping, n)])``.
+
+    Parameters
+    ----------
+    stopping, n_samples, metric_is
+        As in `lightning_callback`.
+    metric : str
+        "error" with two classes, "merror" with more (``eval_metric`` of the booster).
+    data : str, optional
+        Name of the validation set in ``evals``; needed where several are given.
+    """
+    convert, rows = _checked(stopping, n_samples, metric, metric_is)
+    xgboost = _framework("xgboost", "xgboost-cpu (or xgboost)")
+
+    class FloorCallback(xgboost.callback.TrainingCallback):  # type: ignore[name-defined]
+        """Ends boosting when the rule stops."""
+
+        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            values = {(d, m): series[-1] for d, metrics in evals_log.items() for m, series in metrics.items()}
+            value = _of_set(values, data, metric)
+            # Cross-validation reports (mean, standard deviation).
+            return stopping.update(convert(value[0] if isinstance(value, tuple) else value), rows)
+
+    return FloorCallback()
+
+
+def lightgbm_callback(
+    stopping: FloorStopping,
+    n_samples: int,
+    *,
+    metric: str = "binary_error",
+    data: str | None = None,
+    metric_is: str | None = None,
+) -> Callable[[Any], None]:
+    """Callback for LightGBM: ``lightgbm.train(..., valid_sets=[val], callbacks=[lightgbm_callback(stopping, n)])``.
+
+    Parameters
+    ----------
+    stopping, n_samples, metric_is
+        As in `lightning_callback`.
+    metric : str
+        "binary_error" with two classes, "multi_error" with more (parameter ``metric``).
+    data : str, optional
+        Name of the validation set in ``valid_names``; needed where several are given.
+    """
+    convert, rows = _checked(stopping, n_samples, metric, metric_is)
+    lightgbm = _framework("lightgbm")
+
+    def look(env: Any) -> None:
+        results = [entry for entry in env.evaluation_result_list or () if entry[0] != "training" or data == "training"]
+        value = _of_set({(entry[0], entry[1]): entry[2] for entry in results}, data, metric)
+        if stopping.update(convert(value), rows):
+            raise lightgbm.callback.EarlyStopException(env.iteration, env.evaluation_result_list)
+
+    look.order = 30  # type: ignore[attr-defined]  # after LightGBM's own, which record this round
+    return look
+
+
+def fit_until_floor(
+    model: Any,
+    X: Any,
+    y: Any,
+    X_val: Any,
+    y_val: Any,
+    stopping: FloorStopping,
+    *,
+    max_rounds: int = 200,
+    step: int = 10,
+) -> Any:
+    """Train a scikit-learn classifier round by round until the rule stops it.
+
+    A round is one `partial_fit` on all rows where the model has it, and otherwise `step` more trees or iterations with
+    `warm_start` (forests, gradient boosting).
+
+    Parameters
+    ----------
+    model : scikit-learn classifier
+        Trained in place; one that grows counts its trees from `step` on.
+    X, y : array-like
+        Training rows.
+    X_val, y_val : array-like
+        Validation rows, which training never sees.
+    stopping : FloorStopping
+        Afterwards it has the history and the reason; its `stopped` is False if `max_rounds` came first.
+    max_rounds : int
+    step : int
+
+    Returns
+    -------
+    model
+
+    Examples
+    --------
+    >>> from bayesfloor import problems
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> problem = problems.get("gaussians_10d", shift=2)   # floor 0.1587
+    >>> stopping = FloorStopping(0.159, (0.15, 0.168), min_delta=0.03)
+    >>> rows, new_rows = problem.sample(2000, random_state=0), problem.sample(2000, random_state=1)
+    >>> model = fit_until_floor(GaussianNB(), *rows, *new_rows, stopping)
+    >>> stopping.status, len(stopping.history)
+    ('at the floor', 3)
+    """
+    checked_rows("max_rounds", max_rounds)
+    checked_rows("step", step)
+    truth = np.asarray(y_val).reshape(-1)
+    if len(truth) == 0:
+        raise DataError("there are no validation rows: X_val and y_val are empty")
+    if not isinstance(stopping, FloorStopping):
+        raise ParameterError(f"stopping must be a FloorStopping, got {type(stopping).__name__}")
+    train = _one_round(model, X, y, step)
+    for _ in range(max_rounds):
+        train()
+        guess = np.asarray(model.predict(X_val)).reshape(-1)
+        if len(guess) != len(truth):
+            raise DataError(f"X_val has {len(guess)} rows and y_val {len(truth)}: they must match")
+        if stopping.update(float((guess != truth).mean()), len(truth)):
+            break
+    return model
+
+
+def _one_round(model: Any, X: Any, y: Any, step: int) -> Callable[[], object]:
+    if hasattr(model, "partial_fit"):
+        classes = np.unique(np.asarray(y))
+        return lambda: model.partial_fit(X, y, classes=classes)
+    options = model.get_params() if hasattr(model, "get_params") else {}
+    # Histogram boosting counts its trees in max_iter; elsewhere max_iter counts steps of a solver, which start anew.
+    size = "max_iter" if type(model).__name__.startswith("HistGradientBoosting") else "n_estimators"
+    if "warm_start" not in options or size not in options:
+        raise ParameterError(
+            f"{type(model).__name__} cannot be trained in rounds: it has neither partial_fit nor trees to add with "
+            "warm_start"
+        )
+    trees = 0
+
+    def grow() -> None:
+        nonlocal trees
+        trees += step
+        model.set_params(warm_start=True, **{size: trees}).fit(X, y)
+
+    return grow
+
+
+def _checked(stopping: Any, n_samples: Any, metric: Any, metric_is: str | None) -> tuple[Callable[[Any], float], int]:
+    """How to turn the metric into an error, and the number of validation rows; refused before training."""
+    if not isinstance(stopping, FloorStopping):
+        raise ParameterError(f"stopping must be a FloorStopping, got {type(stopping).__name__}")
+    rows = checked_rows("n_samples", n_samples)
+    if not isinstance(metric, str) or not metric:
+        raise ParameterError(f"metric must be the name of a metric, got {metric!r}")
+    if metric_is is None:
+        name = metric.lower()
+        is_error, is_accuracy = "err" in name, "acc" in name
+        if is_error == is_accuracy:
+            raise ParameterError(
+                f"metric {metric!r} does not look like an error or an accuracy, and only those can be compared with "
+                "the floor: name one of them, or say what it is by metric_is='error' or 'accuracy'"
+            )
+        metric_is = "error" if is_error else "accuracy"
+    if metric_is not in ("error", "accuracy"):
+        raise ParameterError(f"metric_is must be 'error' or 'accuracy', got {metric_is!r}")
+
+    def error_from(value: Any) -> float:
+        share = checked_share(f"metric {metric!r}", value)
+        return share if metric_is == "error" else round(1 - share, 9)  # 1 - 0.9 is not 0.1
+
+    return error_from, rows
+
+
+def _named(values: Mapping[str, Any], metric: str) -> Any:
+    if metric not in values:
+        names = listed(sorted(map(str, values)), 10)
+        raise ParameterError(f"there is no metric {metric!r}; there is {names or 'none at all: log one in validation'}")
+    return values[metric]
+
+
+def _of_set(values: Mapping[tuple[str, str], Any], data: str | None, metric: str) -> Any:
+    """The metric of one validation set, which must be named if several have it."""
+    fitting = [key for key in values if key[1] == metric and data in (None, key[0])]
+    if len(fitting) == 1:
+        return values[fitting[0]]
+    names = listed([f"{m!r} of {d!r}" for d, m in values], 10)
+    if not fitting:
+        wanted = repr(metric) if data is None else f"{metric!r} of {data!r}"
+        raise ParameterError(f"there is no metric {wanted}; there is {names or 'none at all: pass a validation set'}")
+    raise ParameterError(f"several sets have the metric {metric!r}: say which by data=...; there is {names}")
+
+
+def _framework(module: str, package: str | None = None) -> Any:
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0]:
+            raise  # the framework is there, but something it needs is not
+        package = package or module
+        raise ImportError(f"this callback needs {module}: pip install {package}", name=module) from None

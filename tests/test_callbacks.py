@@ -1,0 +1,327 @@
+"""Each callback stops a real, small training run; a wrong metric is named at once; a missing framework is named."""
+
+import importlib
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+
+from bayesfloor import DataError, ParameterError, callbacks, problems
+from bayesfloor.stopping import FloorStopping
+
+N_VAL, MANY = 4_000, 60
+FRAMEWORKS = {
+    "lightning_callback": "lightning",
+    "keras_callback": "keras",
+    "xgboost_callback": "xgboost",
+    "lightgbm_callback": "lightgbm",
+}
+
+
+@pytest.fixture(scope="module")
+def sample():
+    """Two Gaussians in ten dimensions, floor 0.1587: training rows, then validation rows."""
+    problem = problems.get("gaussians_10d", shift=2)
+    (X, y), (X_val, y_val) = problem.sample(3_000, random_state=0), problem.sample(N_VAL, random_state=1)
+    return X.astype(np.float32), y, X_val.astype(np.float32), y_val
+
+
+def rule(min_delta: float = 0.02) -> FloorStopping:
+    return FloorStopping(0.159, (0.154, 0.164), min_delta=min_delta)
+
+
+def assert_stopped_early(stopping: FloorStopping, rounds: int) -> None:
+    assert stopping.status == "at the floor", str(stopping)
+    assert len(stopping.history) == rounds < MANY
+    assert stopping.history[-1].n_samples == N_VAL
+
+
+def torch_parts(sample):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    torch.set_num_threads(1)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Linear(10, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+    data = torch.utils.data.TensorDataset
+    X, y, X_val, y_val = (torch.as_tensor(part) for part in sample)
+    train = torch.utils.data.DataLoader(data(X, y), batch_size=256)
+    return torch, model, train, torch.utils.data.DataLoader(data(X_val, y_val), batch_size=1_000)
+
+
+def test_pytorch_loop_stops(sample) -> None:
+    torch, model, train, val = torch_parts(sample)
+    optimiser, stopping = torch.optim.Adam(model.parameters(), lr=0.01), rule()
+    rounds = 0
+    while rounds < MANY:
+        for inputs, labels in train:
+            optimiser.zero_grad()
+            torch.nn.functional.cross_entropy(model(inputs), labels).backward()
+            optimiser.step()
+        rounds += 1
+        if stopping.update(*callbacks.validation_error(model, val)):
+            break
+    assert_stopped_early(stopping, rounds)
+    assert model.training  # back in the mode it was in
+    with torch.no_grad():
+        wrong = model(torch.as_tensor(sample[2])).argmax(dim=1).numpy() != sample[3]
+    assert stopping.history[-1].error == wrong.mean()
+
+
+def test_validation_error_of_a_single_logit() -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    X = torch.tensor([[-1.0], [2.0], [3.0], [-4.0]])
+    model = torch.nn.Identity().eval()
+    assert callbacks.validation_error(model, [(X, torch.tensor([0, 1, 0, 0]))]) == (0.25, 4)
+    assert callbacks.validation_error(model, [(X, torch.tensor([[0], [1], [0], [0]]))]) == (0.25, 4)
+    assert not model.training
+    with pytest.raises(DataError, match="empty"):
+        callbacks.validation_error(model, [])
+    with pytest.raises(DataError, match="4 rows came with 3 labels"):
+        callbacks.validation_error(model, [(X, torch.tensor([0, 1, 0]))])
+
+
+def lightning_run(sample, callback, log_as="val_error", steps=None):
+    torch, net, train, val = torch_parts(sample)
+    L = pytest.importorskip("lightning.pytorch", reason="Lightning is not installed")
+
+    class Module(L.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.net = net
+
+        def training_step(self, batch, number):
+            if steps is not None:
+                steps.append(number)
+            return torch.nn.functional.cross_entropy(self.net(batch[0]), batch[1])
+
+        def validation_step(self, batch, _):
+            self.log(log_as, (self.net(batch[0]).argmax(dim=1) != batch[1]).float().mean(), batch_size=len(batch[1]))
+
+        def configure_optimizers(self):
+            return torch.optim.Adam(self.parameters(), lr=0.01)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Lightning, about worker processes
+        trainer = L.Trainer(
+            max_epochs=MANY, logger=False, enable_checkpointing=False, enable_progress_bar=False,
+            enable_model_summary=False, accelerator="cpu", callbacks=[callback],
+        )  # fmt: skip
+        trainer.fit(Module(), train, val)
+    return trainer
+
+
+def test_lightning_stops(sample) -> None:
+    pytest.importorskip("lightning", reason="Lightning is not installed")
+    stopping = rule()
+    callback = callbacks.lightning_callback(stopping, N_VAL)
+    trainer = lightning_run(sample, callback)
+    assert_stopped_early(stopping, trainer.current_epoch)
+    again = rule()
+    callbacks.lightning_callback(again, N_VAL).load_state_dict(callback.state_dict())
+    assert again.history == stopping.history
+
+
+def test_lightning_names_the_metrics_before_training(sample) -> None:
+    pytest.importorskip("lightning", reason="Lightning is not installed")
+    steps = []
+    with pytest.raises(ParameterError, match="no metric 'val_error'; there is my_error"):
+        lightning_run(sample, callbacks.lightning_callback(rule(), N_VAL), log_as="my_error", steps=steps)
+    assert steps == []
+
+
+def keras_fit(sample, callback, epochs=MANY):
+    import keras
+
+    X, y, X_val, y_val = sample
+    start = [keras.initializers.GlorotUniform(seed=seed) for seed in (0, 1)]
+    hidden = keras.layers.Dense(8, activation="relu", kernel_initializer=start[0])
+    model = keras.Sequential([hidden, keras.layers.Dense(2, kernel_initializer=start[1])])
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.Adam(0.01), loss, metrics=["accuracy"])
+    return model.fit(
+        X,
+        y,
+        batch_size=256,
+        epochs=epochs,
+        validation_data=(X_val, y_val),
+        verbose=0,
+        shuffle=False,
+        callbacks=[callback],
+    )
+
+
+@pytest.fixture
+def keras_on_torch(monkeypatch):
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    monkeypatch.setenv("KERAS_BACKEND", "torch")
+    return pytest.importorskip("keras", reason="Keras is not installed")
+
+
+def test_keras_stops(sample, keras_on_torch) -> None:
+    assert keras_on_torch.backend.backend() == "torch"
+    stopping = rule()
+    fitted = keras_fit(sample, callbacks.keras_callback(stopping, N_VAL))
+    assert_stopped_early(stopping, len(fitted.history["loss"]))
+    assert stopping.history[-1].error == pytest.approx(1 - fitted.history["val_accuracy"][-1], abs=1e-6)
+
+
+def test_keras_names_the_metrics(sample, keras_on_torch) -> None:
+    with pytest.raises(ParameterError, match=r"no metric 'val_acc'; there is accuracy, loss, val_accuracy, val_loss"):
+        keras_fit(sample, callbacks.keras_callback(rule(), N_VAL, metric="val_acc"), epochs=1)
+
+
+def xgboost_train(sample, evals, **callback_options):
+    xgboost = pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    X, y, X_val, y_val = sample
+    sets = {"train": xgboost.DMatrix(X, y), "val": xgboost.DMatrix(X_val, y_val)}
+    stopping, log = rule(0.03), {}
+    xgboost.train(
+        {"objective": "binary:logistic", "eval_metric": ["logloss", "error"], "max_depth": 2, "nthread": 1, "seed": 0},
+        sets["train"], num_boost_round=MANY, evals=[(sets[name], name) for name in evals], evals_result=log,
+        verbose_eval=False, callbacks=[callbacks.xgboost_callback(stopping, N_VAL, **callback_options)],
+    )  # fmt: skip
+    return stopping, log
+
+
+def test_xgboost_stops(sample) -> None:
+    stopping, log = xgboost_train(sample, ["train", "val"], data="val")
+    assert_stopped_early(stopping, len(log["val"]["error"]))
+    assert [look.error for look in stopping.history] == pytest.approx(log["val"]["error"])
+
+
+def test_xgboost_names_the_metrics(sample) -> None:
+    with pytest.raises(ParameterError, match="no metric 'merror'; there is 'logloss' of 'val', 'error' of 'val'"):
+        xgboost_train(sample, ["val"], metric="merror")
+    with pytest.raises(ParameterError, match="several sets have the metric 'error'"):
+        xgboost_train(sample, ["train", "val"])
+    with pytest.raises(ParameterError, match="no metric 'error' of 'test'"):
+        xgboost_train(sample, ["val"], data="test")
+    with pytest.raises(ParameterError, match="none at all: pass a validation set"):
+        xgboost_train(sample, [])
+
+
+def lightgbm_train(sample, **callback_options):
+    lightgbm = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
+    X, y, X_val, y_val = sample
+    train = lightgbm.Dataset(X, y)
+    sets, stopping = [train, train.create_valid(X_val, y_val)], rule(0.03)
+    model = lightgbm.train(
+        {"objective": "binary", "metric": ["binary_error"], "num_leaves": 4, "num_threads": 1, "verbose": -1},
+        train, num_boost_round=MANY, valid_sets=sets, valid_names=["training", "val"],
+        callbacks=[callbacks.lightgbm_callback(stopping, N_VAL, **callback_options)],
+    )  # fmt: skip
+    return stopping, model
+
+
+def test_lightgbm_stops(sample) -> None:
+    stopping, model = lightgbm_train(sample)
+    assert_stopped_early(stopping, model.current_iteration())
+    assert model.best_iteration == len(stopping.history)
+    wrong = (model.predict(sample[2]) > 0.5) != sample[3]
+    assert stopping.history[-1].error == pytest.approx(wrong.mean())
+
+
+def test_lightgbm_names_the_metrics(sample) -> None:
+    with pytest.raises(ParameterError, match="no metric 'multi_error'; there is 'binary_error' of 'val'"):
+        lightgbm_train(sample, metric="multi_error")
+
+
+@pytest.mark.parametrize(
+    ("model", "trees"),
+    [
+        (SGDClassifier(loss="log_loss", average=True, random_state=0), None),
+        (GradientBoostingClassifier(max_depth=2, random_state=0), "n_estimators_"),
+        (HistGradientBoostingClassifier(max_leaf_nodes=4, early_stopping=False, random_state=0), "n_iter_"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_scikit_learn_stops(sample, model, trees) -> None:
+    stopping = rule(0.03)
+    assert callbacks.fit_until_floor(model, *sample, stopping, max_rounds=MANY) is model
+    assert_stopped_early(stopping, len(stopping.history))
+    assert stopping.history[-1].error == pytest.approx(1 - model.score(sample[2], sample[3]))
+    if trees is not None:
+        assert getattr(model, trees) == 10 * len(stopping.history)
+
+
+def test_scikit_learn_ends_after_the_rounds_allowed(sample) -> None:
+    stopping = FloorStopping(0.01, (0.005, 0.015))
+    callbacks.fit_until_floor(SGDClassifier(random_state=0), *sample, stopping, max_rounds=4)
+    assert len(stopping.history) == 4
+    assert not stopping.stopped
+
+
+def test_scikit_learn_refusals(sample) -> None:
+    X, y, X_val, y_val = sample
+    with pytest.raises(ParameterError, match="LogisticRegression cannot be trained in rounds"):
+        callbacks.fit_until_floor(LogisticRegression(), X, y, X_val, y_val, rule())
+    with pytest.raises(DataError, match="no validation rows"):
+        callbacks.fit_until_floor(SGDClassifier(), X, y, X_val[:0], y_val[:0], rule())
+    with pytest.raises(DataError, match="X_val has 10 rows and y_val 4000"):
+        callbacks.fit_until_floor(SGDClassifier(), X, y, X_val[:10], y_val, rule())
+    with pytest.raises(ParameterError, match="max_rounds"):
+        callbacks.fit_until_floor(SGDClassifier(), X, y, X_val, y_val, rule(), max_rounds=0)
+    with pytest.raises(ParameterError, match="must be a FloorStopping"):
+        callbacks.fit_until_floor(SGDClassifier(), X, y, X_val, y_val, 0.1)
+
+
+@pytest.mark.parametrize("factory", FRAMEWORKS)
+@pytest.mark.parametrize(
+    ("n_samples", "options", "message"),
+    [
+        (0, {}, "n_samples must be a whole number"),
+        (100, {"metric": "val_loss"}, "'val_loss' does not look like an error or an accuracy"),
+        (100, {"metric": ""}, "name of a metric"),
+        (100, {"metric": "mine", "metric_is": "auc"}, "metric_is must be"),
+    ],
+)
+def test_bad_options_are_refused_at_construction(factory, n_samples, options, message) -> None:
+    """Also where the framework is missing: options are checked first."""
+    with pytest.raises(ParameterError, match=message):
+        getattr(callbacks, factory)(rule(), n_samples, **options)
+    with pytest.raises(ParameterError, match="must be a FloorStopping"):
+        getattr(callbacks, factory)(0.1, 100)
+
+
+@pytest.mark.parametrize(
+    ("metric", "metric_is", "value", "error"),
+    [("acc", None, 0.9, 0.1), ("err", None, 0.9, 0.9), ("mine", "accuracy", np.float32(1 + 1e-7), 0.0)],
+)
+def test_metrics_become_errors(metric, metric_is, value, error) -> None:
+    convert, rows = callbacks._checked(rule(), 100, metric, metric_is)
+    assert (convert(value), rows) == (error, 100)
+    with pytest.raises(ParameterError, match=f"metric '{metric}' must be a share, not a percentage: 85.7 % is 0.857"):
+        convert(85.7)
+
+
+@pytest.mark.parametrize("factory", FRAMEWORKS)
+def test_a_missing_framework_is_named(factory, monkeypatch) -> None:
+    def missing(name):
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name.partition(".")[0])
+
+    monkeypatch.setattr(callbacks, "import_module", missing)
+    with pytest.raises(ImportError, match=f"pip install {FRAMEWORKS[factory]}"):
+        getattr(callbacks, factory)(rule(), 100)
+    with pytest.raises(ImportError, match="needs torch: pip install torch"):
+        callbacks.validation_error(None, [])
+
+
+def test_what_a_framework_lacks_is_not_mistaken_for_it(monkeypatch) -> None:
+    def broken(name):
+        raise ModuleNotFoundError("No module named 'its_own_need'", name="its_own_need")
+
+    monkeypatch.setattr(callbacks, "import_module", broken)
+    with pytest.raises(ModuleNotFoundError, match="its_own_need"):
+        callbacks.xgboost_callback(rule(), 100)
+
+
+def test_importing_callbacks_imports_no_framework() -> None:
+    names = {"torch", "lightning", "pytorch_lightning", "keras", "xgboost", "lightgbm", "sklearn"}
+    code = f"import sys, bayesfloor.callbacks; print(*{names} & set(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == ""
+    assert importlib.import_module("bayesfloor.callbacks").__all__ == sorted(callbacks.__all__)

@@ -1,0 +1,169 @@
+"""How much data: intervals that cover on known curves, and "cannot tell" where nothing can be told."""
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayesfloor import DataError, ParameterError, samples_needed
+
+FLOOR, SIZES = 0.10, np.array([500, 1_000, 2_000, 4_000, 8_000])
+RUNS = 100
+
+
+def errors_of(a, b, sizes=SIZES):
+    return FLOOR + a * np.asarray(sizes, dtype=float) ** -b
+
+
+def points(errors, n_test, sizes=SIZES):
+    return [(int(n), float(e), n_test) for n, e in zip(sizes, errors, strict=True)]
+
+
+def same_rows(truth, n, rng):
+    return np.searchsorted(np.sort(rng.random(n)), truth) / n
+
+
+def fresh_rows(truth, n, rng):
+    return rng.binomial(n, truth) / n
+
+
+@pytest.mark.parametrize("look", [same_rows, fresh_rows])
+@pytest.mark.parametrize(("a", "b", "n_test"), [(2, 0.5, 20_000), (20, 0.8, 5_000), (0.9, 0.4, 50_000)])
+def test_the_interval_covers_on_known_curves(look, a, b, n_test) -> None:
+    """Floor and errors both with noise; 95 % less three standard errors of the share."""
+    rng, sd = np.random.default_rng(0), 0.002
+    answer, covered, centres = (a / 0.01) ** (1 / b), [], []
+    for seed in range(RUNS):
+        floor = FLOOR + sd * rng.normal()
+        curve = points(look(errors_of(a, b), n_test, rng), n_test)
+        ends = (floor - 1.96 * sd, floor + 1.96 * sd)
+        needed = samples_needed(floor, curve, interval=ends, within=0.01, random_state=seed)
+        if needed.interval is not None:
+            covered.append(answer in needed.interval)
+            centres.append(needed.n_train)
+    assert len(covered) >= 0.9 * RUNS
+    assert np.mean(covered) >= 0.95 - 3 * math.sqrt(0.95 * 0.05 / RUNS)
+    # Not by being vague: the point estimate is right within a third, in the median.
+    assert 0.67 < np.median(centres) / answer < 1.5
+
+
+def test_an_exact_curve_is_solved_exactly() -> None:
+    needed = samples_needed(FLOOR, points(errors_of(2, 0.5), 10**7), interval=(0.0999, 0.1001), within=0.01)
+    assert needed.status == "more rows"
+    assert needed.n_train == pytest.approx(40_000, rel=0.01)
+    assert needed.n_more == needed.n_train - 8_000
+    assert needed.exponent == pytest.approx(0.5, rel=0.01)
+    assert "with about 32,000 more rows (95% interval " in str(needed)
+    assert "2.24 points above it" in str(needed)
+
+
+def test_doubt_widens_the_interval() -> None:
+    def width(n_test, half):
+        needed = samples_needed(FLOOR, points(errors_of(2, 0.5), n_test), interval=(FLOOR - half, FLOOR + half))
+        return needed.interval.high / needed.interval.low
+
+    assert width(200_000, 0.001) < width(20_000, 0.001)
+    assert width(200_000, 0.001) < width(200_000, 0.004)
+
+
+def test_scatter_beyond_the_binomial_widens_the_interval() -> None:
+    smooth = errors_of(2, 0.5)
+    bumpy = smooth + 0.01 * np.array([1, -1, 1, -1, 1])
+    ratios = []
+    for errors in (smooth, bumpy):
+        needed = samples_needed(FLOOR, points(errors, 100_000), interval=(0.099, 0.101))
+        ratios.append(math.inf if needed.interval is None else needed.interval.high / needed.interval.low)
+    assert ratios[1] > 2 * ratios[0]
+
+
+def test_a_flat_curve_cannot_tell() -> None:
+    needed = samples_needed(FLOOR, points([0.15, 0.151, 0.149, 0.15, 0.15], 2_000), interval=(0.09, 0.11))
+    assert needed.status == "cannot tell"
+    assert needed.n_train is needed.interval is needed.n_more is None
+    assert "does not clearly fall" in str(needed)
+
+
+def test_a_rising_curve_cannot_tell() -> None:
+    needed = samples_needed(FLOOR, points([0.15, 0.16, 0.17, 0.18, 0.19], 2_000), interval=(0.09, 0.11))
+    assert needed.status == "cannot tell"
+
+
+def test_too_far_cannot_tell() -> None:
+    needed = samples_needed(FLOOR, points(errors_of(1, 0.2), 10**7), interval=(0.0999, 0.1001), within=0.001)
+    assert needed.status == "cannot tell"
+    assert "more than 100 times the 8,000 rows seen" in str(needed)
+
+
+def test_two_sizes_cannot_tell() -> None:
+    needed = samples_needed(FLOOR, [(100, 0.3, 500), (100, 0.31, 500), (200, 0.2, 500)], interval=(0.09, 0.11))
+    assert needed.status == "cannot tell"
+    assert "the curve has 2 sizes" in str(needed)
+    assert needed.curve[0] == (100, pytest.approx(0.305), 1_000)  # repeats are pooled
+
+
+@pytest.mark.parametrize("errors", [errors_of(16, 1), [0.09, 0.09, 0.08, 0.08, 0.08]])
+def test_already_there(errors) -> None:
+    needed = samples_needed(FLOOR, points(errors, 20_000), interval=(0.098, 0.102), within=0.01)
+    assert needed.status == "already there"
+    assert needed.n_more == 0
+    assert needed.interval.high <= 8_000
+    assert str(needed).startswith("already there: with 8,000 rows this model is within 1 points of the floor (10.00%)")
+
+
+def test_barely_there_says_how_sure() -> None:
+    errors = errors_of(0.0099 * 8_000**0.5, 0.5)
+    needed = samples_needed(FLOOR, points(errors, 2_000), interval=(0.095, 0.105), within=0.01)
+    assert needed.status == "already there"
+    assert "though with 95% confidence only at" in str(needed)
+
+
+def test_inputs_of_any_shape_and_order_agree() -> None:
+    curve = points(errors_of(2, 0.5), 20_000)
+    frame = pd.DataFrame(curve, columns=["n_train", "error", "n_test"])
+    answers = [
+        samples_needed(FLOOR, given, interval=(0.098, 0.102))
+        for given in (curve, curve[::-1], frame, frame.to_dict("list"), np.array(curve), iter(curve))
+    ]
+    assert all(answer == answers[0] for answer in answers)
+    assert samples_needed(FLOOR, curve, interval=(0.098, 0.102), random_state=1) != answers[0]
+
+
+def test_plain_values_are_json() -> None:
+    far = samples_needed(FLOOR, points(errors_of(0.9, 0.4), 2_000), interval=(0.08, 0.12))
+    assert math.isinf(far.interval.high)
+    assert "beyond 100 times what was seen" in str(far)
+    read = json.loads(json.dumps(far.to_dict(), allow_nan=False))
+    assert read["interval"]["high"] is None
+    assert read["curve"][0] == {"n_train": 500, "error": pytest.approx(FLOOR + 0.9 * 500**-0.4), "n_test": 2_000}
+    assert read["n_more"] == far.n_more
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        far.status = "more rows"
+
+
+GOOD = [(500, 0.2, 1_000), (1_000, 0.18, 1_000), (2_000, 0.16, 1_000)]
+
+
+@pytest.mark.parametrize(
+    ("curve", "options", "kind", "message"),
+    [
+        (GOOD, {"interval": None}, ParameterError, "a floor without interval"),
+        (GOOD, {"within": 0}, ParameterError, "infinitely many rows"),
+        (GOOD, {"within": 1.5}, ParameterError, "within must be a share, not a percentage"),
+        (GOOD, {"confidence_level": 1.0}, ParameterError, "confidence_level"),
+        (GOOD, {"random_state": -1}, ParameterError, "random_state"),
+        (None, {}, DataError, "must be a sequence"),
+        ([(500, 0.2)], {}, DataError, "point 0 of model_curve"),
+        ([*GOOD, (4_000, 14.3, 100)], {}, ParameterError, "error of point 3 must be a share, not a percentage"),
+        ([*GOOD, (4_000, math.nan, 100)], {}, ParameterError, "error of point 3"),
+        ([*GOOD, (0, 0.1, 100)], {}, ParameterError, "n_train of point 3"),
+        ([*GOOD, (4_000, 0.1, 0)], {}, ParameterError, "n_test of point 3"),
+        ({"n_train": [1], "error": [0.1]}, {}, DataError, "no column 'n_test'"),
+        ({"n_train": [1], "error": [0.1], "n_test": [5, 6]}, {}, DataError, "equally long"),
+    ],
+)
+def test_bad_input_is_named(curve, options, kind, message) -> None:
+    with pytest.raises(kind, match=message):
+        samples_needed(FLOOR, curve, **{"interval": (0.09, 0.11), **options})
