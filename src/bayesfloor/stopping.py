@@ -62,8 +62,8 @@ class FloorStopping:
 
     Three in a row is what makes many looks safe. With the same validation rows in every round the looks err together:
     they are one look, wrong with probability 1 - level. With fresh rows each time they err separately: K rounds
-    at 2 `min_delta` stop wrongly with probability at most K (1 - level)^3, 1.2 % in 100 rounds. What lies between
-    is measured, in `benchmarks/results/stopping.md`.
+    at 2 `min_delta` stop wrongly with probability at most K (1 - level)^3, 1.2 % in 100 rounds. Of what lies
+    between, mistakes that move slowly on the same rows are measured, in `benchmarks/results/stopping.md`.
 
     An error that is below the floor beyond doubt (upper limit of the excess below 0, with a fiftieth of the risk: at
     99.9 % instead of 95 %), three rounds in a row, stops too, as "below the floor": validation rows have leaked into
