@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -97,6 +98,39 @@ def test_too_far_cannot_tell() -> None:
     assert "more than 100 times the 8,000 rows seen" in str(needed)
 
 
+def test_a_curve_that_levels_off_above_the_floor_cannot_tell() -> None:
+    """Carried on to the floor it would ask for 47,000 rows more; none would do, and the curve shows it."""
+    needed = samples_needed(FLOOR, points(0.125 + 30 / SIZES, 100_000), interval=(0.098, 0.102))
+    assert needed.status == "cannot tell"
+    assert re.search(r"levels off near 12\.[45]\d%", str(needed))
+    # Ends where the floor may well be, or near enough: no reason to say so.
+    for end in (0.102, 0.108):
+        near = samples_needed(FLOOR, points(end + 30 / SIZES, 100_000), interval=(0.098, 0.102))
+        assert "levels off" not in str(near)
+    vague = samples_needed(FLOOR, points(0.125 + 30 / SIZES, 100_000), interval=(0.07, 0.13))
+    assert "levels off" not in str(vague)
+
+
+def test_levelling_off_is_seldom_seen_where_there_is_none() -> None:
+    rng, seen = np.random.default_rng(5), 0
+    for seed in range(RUNS):
+        curve = points(fresh_rows(errors_of(2, 0.5), 20_000, rng), 20_000)
+        seen += "levels off" in str(samples_needed(FLOOR, curve, interval=(0.098, 0.102), random_state=seed))
+    assert seen <= 0.05 * RUNS
+
+
+def test_an_answer_that_begins_beyond_what_can_be_told_is_none() -> None:
+    """The floor may only be lower: most draws lie beyond a hundredfold, although the curve itself does not."""
+    curve = points(errors_of(0.9, 0.334), 2_000)
+    needed = samples_needed(FLOOR, curve, interval=(0.09, 0.10), confidence_level=0.02)
+    assert needed.status == "cannot tell"
+
+
+def test_the_level_is_not_rounded_up_to_certainty() -> None:
+    needed = samples_needed(FLOOR, points(errors_of(2, 0.5), 10**6), interval=(0.0999, 0.1001), confidence_level=0.995)
+    assert "(99.5% interval" in str(needed)
+
+
 def test_two_sizes_cannot_tell() -> None:
     needed = samples_needed(FLOOR, [(100, 0.3, 500), (100, 0.31, 500), (200, 0.2, 500)], interval=(0.09, 0.11))
     assert needed.status == "cannot tell"
@@ -110,7 +144,7 @@ def test_already_there(errors) -> None:
     assert needed.status == "already there"
     assert needed.n_more == 0
     assert needed.interval.high <= 8_000
-    assert str(needed).startswith("already there: with 8,000 rows this model is within 1 points of the floor (10.00%)")
+    assert str(needed).startswith("already there: with 8,000 rows this model is within 1 point of the floor (10.00%)")
 
 
 def test_barely_there_says_how_sure() -> None:

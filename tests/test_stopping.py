@@ -260,3 +260,21 @@ def test_extreme_errors_have_limits() -> None:
         stopping.update(np.float32(error), np.int64(50))
     assert stopping.history[0].high == 1.0
     assert stopping.history[1].low == pytest.approx(-0.001 * 1.6449 / 1.95996, rel=1e-3)
+
+
+@pytest.mark.parametrize("floor", [0.05, 0.10, 0.15, 0.20, 0.30])
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_an_excess_of_exactly_min_delta_counts_as_within(floor, kind) -> None:
+    """0.16 - 0.15 > 0.01 in floating point; and frameworks report float32."""
+    stopping = FloorStopping(floor, (floor - 0.001, floor + 0.001), min_delta=0.01)
+    assert [stopping.update(kind(floor + 0.01), 50_000) for _ in range(3)][-1], str(stopping)
+
+
+def test_an_interval_whose_level_is_none_is_refused() -> None:
+    """With 95 for 0.95 every limit would be NaN, and training would go on for ever."""
+    with pytest.raises(ParameterError, match="confidence_level must lie between 0 and 1, got 95"):
+        FloorStopping(FLOOR, ConfidenceInterval(0.09, 0.11, 95))
+
+
+def test_patience_may_be_any_kind_of_integer() -> None:
+    assert FloorStopping(FLOOR, INTERVAL, patience=np.int64(3)).patience == 3

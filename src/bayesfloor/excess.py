@@ -16,6 +16,7 @@ __all__ = [
     "error_limit",
     "floor_reach",
     "known_floor",
+    "points",
     "reach_above",
 ]
 
@@ -58,12 +59,25 @@ def known_floor(floor: Any, interval: Any, confidence_level: float) -> tuple[flo
             raise ParameterError(f"interval must be (low, high) or a ConfidenceInterval, got {interval!r}") from None
         low, high = checked_share("low end of interval", low), checked_share("high end of interval", high)
         interval = ConfidenceInterval(low, high, confidence_level)
+    check_level(interval.confidence_level)  # 95 for 0.95 would make every limit NaN, and no limit is ever met
     if not interval.low <= value <= interval.high:
         raise ParameterError(
             f"interval must run from low to high with the floor inside, got ({interval.low:g}, {interval.high:g}) "
             f"for a floor of {value:g}"
         )
     return value, interval
+
+
+def points(share: float) -> str:
+    """A share of rows in percentage points, as words.
+
+    Examples
+    --------
+    >>> points(0.01), points(0.025)
+    ('1 point', '2.5 points')
+    """
+    number = f"{100 * share:g}"
+    return f"{number} point{'' if number == '1' else 's'}"
 
 
 def checked_share(name: str, value: Any) -> float:

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from .errors import DataError, ParameterError
-from .excess import checked_rows, checked_share, known_floor
+from .excess import checked_rows, checked_share, floor_reach, known_floor, points
 from .interval import ConfidenceInterval, check_level
 from .result import FloorResult
 
@@ -123,8 +123,8 @@ def samples_needed(
     Returns
     -------
     SamplesNeeded
-        It says "cannot tell" when the curve does not clearly fall, or when the answer lies more than a hundred times
-        beyond the largest training set seen.
+        It says "cannot tell" when the curve does not clearly fall, when four sizes or more show that it levels off
+        too high, or when the answer lies more than a hundred times beyond the largest training set seen.
 
     Examples
     --------
@@ -141,8 +141,8 @@ def samples_needed(
         raise ParameterError("within must be above 0: the floor itself is only reached with infinitely many rows")
     if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:
         raise ParameterError(f"random_state must be a whole number, 0 or more; got {random_state!r}")
-    points = _checked_curve(model_curve)
-    curve = _merged(points)
+    given = _checked_curve(model_curve)
+    curve = _merged(given)
 
     def answer(status: str, reason: str, *found: Any) -> SamplesNeeded:
         n_train, reach, exponent = found or (None, None, None)
@@ -164,16 +164,26 @@ def samples_needed(
     rng = np.random.default_rng(random_state)
     drawn = errors + rng.normal(size=(_DRAWS, len(sizes))) * noise * max(1.0, spread) ** 0.5
     lowest = smoothed.min()  # repeats at one size may have been tested on the same rows: those of one count
-    drawn += rng.normal(size=(_DRAWS, 1)) * (lowest * (1 - lowest) / max(point.n_test for point in points)) ** 0.5
+    shared = (lowest * (1 - lowest) / max(point.n_test for point in given)) ** 0.5
+    drawn += rng.normal(size=(_DRAWS, 1)) * shared
     log_draws, b_draws, _ = _fit(sizes, drawn, _drawn_floors(floor, limits, rng), noise, within, 150)
     # Ends are ranks, not means of two draws: some are infinite.
     ends = np.quantile(log_draws, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf")
     farthest = _FARTHEST * sizes[-1]
     low, high = (float(np.exp(end)) if end <= np.log(farthest) else math.inf for end in ends)
     n, exponent = float(np.exp(log_n[0])), float(b[0])
-    near = f"within {100 * within:g} points of the floor ({floor:.2%})"
+    near = f"within {points(within)} of the floor ({floor:.2%})"
+    z = float(ndtri((1 + level) / 2))
+    reach = floor_reach(floor, limits, (1 + level) / 2)[1]
+    end = _levels_off(sizes, errors, noise, floor + within + math.hypot(reach, z * shared), level)
+    if end is not None:
+        return answer(
+            "cannot tell",
+            f"cannot tell: the curve levels off near {end:.2%}, and does not look as if it came {near}; if it stays "
+            "there no number of rows is enough, and a better model is needed",
+        )
     if n <= sizes[-1]:
-        sure = "" if high <= sizes[-1] else f", though with {level:.0%} confidence only at {_rows(high)}"
+        sure = "" if high <= sizes[-1] else f", though with {100 * level:g}% confidence only at {_rows(high)}"
         reason = f"already there: with {_rows(sizes[-1])} this model is {near}{sure}"
         return answer("already there", reason, n, ConfidenceInterval(low, high, level), exponent)
     # Draws without a slope are not evidence of a slow one: the curve may as well have ended above the floor.
@@ -185,7 +195,7 @@ def samples_needed(
             f"{errors[-1]:.2%} with {_rows(sizes[-1])}); more test rows or a wider range of sizes would show whether "
             "it does; if it is flat, a better model is needed, not more rows",
         )
-    if n > farthest:
+    if n > farthest or math.isinf(low):
         return answer(
             "cannot tell",
             f"cannot tell: at its present pace this model would need more than {_FARTHEST} times the "
@@ -194,7 +204,7 @@ def samples_needed(
     more = n - sizes[-1]
     upto = f"{_count(high - sizes[-1])}" if math.isfinite(high) else f"beyond {_FARTHEST} times what was seen"
     reason = (
-        f"with about {_count(more)} more rows ({level:.0%} interval {_count(max(0.0, low - sizes[-1]))} to {upto}) "
+        f"with about {_count(more)} more rows ({100 * level:g}% interval {_count(max(0.0, low - sizes[-1]))} to {upto}) "
         f"this model would be {near}; with {_rows(sizes[-1])} it is {100 * (errors[-1] - floor):.2f} points above it"
     )
     return answer("more rows", reason, n, ConfidenceInterval(low, high, level), exponent)
@@ -224,6 +234,23 @@ def _fit(
     flat = (exponents <= grid[0]) & (height > within)
     needed = np.where(flat, np.inf, np.maximum(needed, 0.0))
     return needed, exponents, floors[:, None] + height[:, None] * shapes[best]
+
+
+def _levels_off(sizes: Floats, errors: Floats, noise: Floats, target: float, level: float) -> float | None:
+    """Where the curve ends, if it refutes that it ends at `target` or below; else None.
+
+    Compares the best curve with any end with the best one that reaches the target: a likelihood ratio.
+    """
+    freedom = len(sizes) - 3  # a, b and the end
+    if freedom < 1 or target >= errors.max():
+        return None
+    ends = np.append(np.linspace(0.0, errors.max(), 500), target)
+    _, _, fitted = _fit(sizes, np.repeat(errors[None], len(ends), axis=0), ends, noise, 1.0, 150)
+    misfit = (((errors - fitted) / noise) ** 2).sum(axis=1)
+    scale = float(misfit.min() / freedom)
+    # Scatter beyond the binomial has to be estimated from the few points that are left.
+    limit = ndtri((1 + level) / 2) ** 2 if scale <= 1 else scale * stdtrit(freedom, (1 + level) / 2) ** 2
+    return float(ends[misfit.argmin()]) if misfit[ends <= target].min() - misfit.min() > limit else None
 
 
 def _drawn_floors(floor: float, interval: ConfidenceInterval, rng: np.random.Generator) -> Floats:
