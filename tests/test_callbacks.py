@@ -10,7 +10,7 @@ import pytest
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 
-from bayesfloor import DataError, ParameterError, callbacks, problems
+from bayesfloor import BayesfloorWarning, DataError, ParameterError, callbacks, problems
 from bayesfloor.stopping import FloorStopping
 
 N_VAL, MANY = 4_000, 60
@@ -84,7 +84,37 @@ def test_validation_error_of_a_single_logit() -> None:
         callbacks.validation_error(model, [(X, torch.tensor([0, 1, 0]))])
 
 
-def lightning_run(sample, callback, log_as="val_error", steps=None):
+def test_validation_error_leaves_frozen_parts_frozen() -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    model = torch.nn.Sequential(torch.nn.Linear(1, 2), torch.nn.BatchNorm1d(2), torch.nn.Dropout())
+    model[1].eval()
+    callbacks.validation_error(model, [(torch.ones(3, 1), torch.tensor([0, 1, 0]))])
+    assert [part.training for part in (model, *model)] == [True, True, False, True]
+
+
+@pytest.mark.parametrize(("labels", "seen"), [([-1, 1, 1], "-1 to 1"), ([1, 2, 2], "1 to 2"), ([0, -100, 1], "-100")])
+def test_validation_error_refuses_labels_that_no_output_means(labels, seen) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    with pytest.raises(DataError, match=f"labels must be 0 to 1 for this model, got {seen}"):
+        callbacks.validation_error(torch.nn.Identity(), [(torch.tensor([[-1.0], [2], [3]]), torch.tensor(labels))])
+
+
+def test_probabilities_are_not_silently_taken_as_logits() -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    loader = [(torch.tensor([[-1.0], [2.0], [-3.0]]), torch.tensor([0, 1, 0]))]
+    with pytest.warns(BayesfloorWarning, match="if they are probabilities, pass threshold=0.5"):
+        assert callbacks.validation_error(torch.nn.Sigmoid(), loader) == (2 / 3, 3)
+    assert callbacks.validation_error(torch.nn.Sigmoid(), loader, threshold=0.5) == (0.0, 3)
+
+
+@pytest.mark.parametrize("batch", [(1, 2, 3), {"inputs": 1, "labels": 2}])
+def test_validation_error_names_the_batches_it_takes(batch) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    with pytest.raises(DataError, match=r"must be \(inputs, labels\)"):
+        callbacks.validation_error(torch.nn.Identity(), [batch])
+
+
+def lightning_run(sample, callback, log_as="val_error", steps=None, scale=1.0, validate=False):
     torch, net, train, val = torch_parts(sample)
     L = pytest.importorskip("lightning.pytorch", reason="Lightning is not installed")
 
@@ -99,7 +129,8 @@ def lightning_run(sample, callback, log_as="val_error", steps=None):
             return torch.nn.functional.cross_entropy(self.net(batch[0]), batch[1])
 
         def validation_step(self, batch, _):
-            self.log(log_as, (self.net(batch[0]).argmax(dim=1) != batch[1]).float().mean(), batch_size=len(batch[1]))
+            error = (self.net(batch[0]).argmax(dim=1) != batch[1]).float().mean()
+            self.log(log_as, scale * error, batch_size=len(batch[1]))
 
         def configure_optimizers(self):
             return torch.optim.Adam(self.parameters(), lr=0.01)
@@ -110,7 +141,10 @@ def lightning_run(sample, callback, log_as="val_error", steps=None):
             max_epochs=MANY, logger=False, enable_checkpointing=False, enable_progress_bar=False,
             enable_model_summary=False, accelerator="cpu", callbacks=[callback],
         )  # fmt: skip
-        trainer.fit(Module(), train, val)
+        module = Module()
+        trainer.fit(module, train, val)
+        if validate:
+            trainer.validate(module, val, verbose=False)
     return trainer
 
 
@@ -125,6 +159,21 @@ def test_lightning_stops(sample) -> None:
     assert again.history == stopping.history
 
 
+def test_lightning_counts_only_the_rounds_of_a_fit(sample) -> None:
+    pytest.importorskip("lightning", reason="Lightning is not installed")
+    stopping = rule()
+    trainer = lightning_run(sample, callbacks.lightning_callback(stopping, N_VAL), validate=True)
+    assert len(stopping.history) == trainer.current_epoch
+
+
+def test_lightning_refuses_a_percentage_before_training(sample) -> None:
+    pytest.importorskip("lightning", reason="Lightning is not installed")
+    steps = []
+    with pytest.raises(ParameterError, match="metric 'val_error' must be a share, not a percentage"):
+        lightning_run(sample, callbacks.lightning_callback(rule(), N_VAL), steps=steps, scale=100.0)
+    assert steps == []
+
+
 def test_lightning_names_the_metrics_before_training(sample) -> None:
     pytest.importorskip("lightning", reason="Lightning is not installed")
     steps = []
@@ -133,7 +182,7 @@ def test_lightning_names_the_metrics_before_training(sample) -> None:
     assert steps == []
 
 
-def keras_fit(sample, callback, epochs=MANY):
+def keras_fit(sample, callback, epochs=MANY, **options):
     import keras
 
     X, y, X_val, y_val = sample
@@ -151,6 +200,7 @@ def keras_fit(sample, callback, epochs=MANY):
         verbose=0,
         shuffle=False,
         callbacks=[callback],
+        **options,
     )
 
 
@@ -172,6 +222,23 @@ def test_keras_stops(sample, keras_on_torch) -> None:
 def test_keras_names_the_metrics(sample, keras_on_torch) -> None:
     with pytest.raises(ParameterError, match=r"no metric 'val_acc'; there is accuracy, loss, val_accuracy, val_loss"):
         keras_fit(sample, callbacks.keras_callback(rule(), N_VAL, metric="val_acc"), epochs=1)
+
+
+@pytest.mark.parametrize(("freq", "looks"), [(2, 2), ([1, 3, 4], 3)])
+def test_keras_looks_where_there_is_a_validation(sample, keras_on_torch, freq, looks) -> None:
+    stopping = FloorStopping(0.01, (0.005, 0.015))
+    callback = callbacks.keras_callback(stopping, N_VAL, validation_freq=freq)
+    keras_fit(sample, callback, epochs=4, validation_freq=freq)
+    assert len(stopping.history) == looks
+    with pytest.raises(ParameterError, match="this epoch had no validation.* validation_freq"):
+        keras_fit(sample, callbacks.keras_callback(rule(), N_VAL), epochs=4, validation_freq=2)
+
+
+def test_keras_is_not_fed_the_training_rows() -> None:
+    with pytest.raises(ParameterError, match="'accuracy' is that of the training rows: 'val_accuracy'"):
+        callbacks.keras_callback(rule(), N_VAL, metric="accuracy")
+    with pytest.raises(ParameterError, match="validation_freq"):
+        callbacks.keras_callback(rule(), N_VAL, validation_freq=0)
 
 
 def xgboost_train(sample, evals, **callback_options):
@@ -198,10 +265,24 @@ def test_xgboost_names_the_metrics(sample) -> None:
         xgboost_train(sample, ["val"], metric="merror")
     with pytest.raises(ParameterError, match="several sets have the metric 'error'"):
         xgboost_train(sample, ["train", "val"])
+    with pytest.raises(ParameterError, match="'train', has the name of training rows"):
+        xgboost_train(sample, ["train"])
     with pytest.raises(ParameterError, match="no metric 'error' of 'test'"):
         xgboost_train(sample, ["val"], data="test")
     with pytest.raises(ParameterError, match="none at all: pass a validation set"):
         xgboost_train(sample, [])
+
+
+def test_xgboost_cross_validation_stops(sample) -> None:
+    xgboost = pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    stopping = rule(0.05)
+    table = xgboost.cv(
+        {"objective": "binary:logistic", "eval_metric": "error", "max_depth": 2, "nthread": 1},
+        xgboost.DMatrix(sample[0], sample[1]), MANY, nfold=3, as_pandas=False,
+        callbacks=[callbacks.xgboost_callback(stopping, len(sample[1]), data="test")],
+    )  # fmt: skip
+    assert stopping.status == "at the floor"
+    assert len(table["test-error-mean"]) == len(stopping.history) < MANY
 
 
 def lightgbm_train(sample, **callback_options):
@@ -255,8 +336,17 @@ def test_scikit_learn_ends_after_the_rounds_allowed(sample) -> None:
     assert not stopping.stopped
 
 
+class NeverTrained(SGDClassifier):
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        raise AssertionError("trained before the validation rows were looked at")
+
+
 def test_scikit_learn_refusals(sample) -> None:
     X, y, X_val, y_val = sample
+    with pytest.raises(DataError, match="y_val has no label of y"):
+        callbacks.fit_until_floor(NeverTrained(), X, y.astype(str), X_val, y_val, rule())
+    with pytest.raises(DataError, match="X_val has 10 rows and y_val 4000"):
+        callbacks.fit_until_floor(NeverTrained(), X, y, X_val[:10], y_val, rule())
     with pytest.raises(ParameterError, match="LogisticRegression cannot be trained in rounds"):
         callbacks.fit_until_floor(LogisticRegression(), X, y, X_val, y_val, rule())
     with pytest.raises(DataError, match="no validation rows"):
@@ -267,6 +357,59 @@ def test_scikit_learn_refusals(sample) -> None:
         callbacks.fit_until_floor(SGDClassifier(), X, y, X_val, y_val, rule(), max_rounds=0)
     with pytest.raises(ParameterError, match="must be a FloorStopping"):
         callbacks.fit_until_floor(SGDClassifier(), X, y, X_val, y_val, 0.1)
+
+
+def used_rule() -> FloorStopping:
+    stopping = rule()
+    while not stopping.update(0.159, N_VAL):
+        pass
+    return stopping
+
+
+@pytest.mark.parametrize("factory", FRAMEWORKS)
+def test_a_rule_that_has_stopped_is_refused(sample, factory) -> None:
+    """It would end the next training after a single round."""
+    with pytest.raises(ParameterError, match="has stopped a training already .at the floor, after 3 rounds"):
+        getattr(callbacks, factory)(used_rule(), N_VAL)
+    with pytest.raises(ParameterError, match="make a new one"):
+        callbacks.fit_until_floor(NeverTrained(), *sample, used_rule())
+
+
+def test_a_callback_serves_one_training(sample, keras_on_torch) -> None:
+    """A loop over folds must not train the later ones for one round each."""
+    pytest.importorskip("lightning", reason="Lightning is not installed")
+    for factory, fit in ((callbacks.keras_callback, keras_fit), (callbacks.lightning_callback, lightning_run)):
+        stopping, used = rule(), used_rule()
+        callback = factory(stopping, N_VAL)
+        stopping.load_state_dict(used.state_dict())
+        with pytest.raises(ParameterError, match="make a new one"):
+            fit(sample, callback)
+        assert len(stopping.history) == 3
+
+
+def test_a_boosting_callback_serves_one_training(sample) -> None:
+    xgboost = pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    lightgbm = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
+    X, y, used = sample[0][:200], sample[1][:200], used_rule().state_dict()
+    stopping = rule()
+    by_xgboost = callbacks.xgboost_callback(stopping, N_VAL)
+    by_lightgbm = callbacks.lightgbm_callback(stopping, N_VAL)
+    stopping.load_state_dict(used)
+    d, D = xgboost.DMatrix(X, y), lightgbm.Dataset(X, y)
+    with pytest.raises(ParameterError, match="make a new one"):
+        xgboost.train({"nthread": 1}, d, 5, evals=[(d, "val")], verbose_eval=False, callbacks=[by_xgboost])
+    with pytest.raises(ParameterError, match="make a new one"):
+        lightgbm.train({"verbose": -1, "num_threads": 1}, D, 5, callbacks=[by_lightgbm])
+
+
+@pytest.mark.parametrize(
+    "metric", ["val_mean_squared_error", "val_mean_absolute_error", "val_top_k_accuracy", "train_acc", "balanced_acc"]
+)
+def test_names_that_only_look_like_an_error_are_refused(metric) -> None:
+    with pytest.raises(ParameterError, match="does not look like an error or an accuracy on validation rows"):
+        callbacks._checked(rule(), 100, metric, None)
+    assert callbacks._checked(rule(), 100, metric, "error")[1] == 100
+    assert callbacks._checked(rule(), 100, "val_constraint_error", None)[1] == 100
 
 
 @pytest.mark.parametrize("factory", FRAMEWORKS)

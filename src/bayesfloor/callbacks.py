@@ -1,12 +1,14 @@
 """The stopping rule inside training frameworks. No framework is imported before its callback is asked for."""
 
-from collections.abc import Callable, Mapping
+import re
+import warnings
+from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from .errors import DataError, ParameterError, listed
+from .errors import BayesfloorWarning, DataError, ParameterError, listed
 from .excess import checked_rows, checked_share
 from .stopping import FloorStopping
 
@@ -20,16 +22,24 @@ __all__ = [
 ]
 
 
-def validation_error(model: Any, loader: Any) -> tuple[float, int]:
+# Their names hold "err" or "acc", and yet they are no share of wrong or right answers on validation rows.
+_NOT_COMPARABLE = re.compile(r"(^|[^a-z])d?train|squared|absolute|top[_-]?[k\d]|balanced")
+_TRAINING_SET = re.compile(r"(^|[^a-z])d?train", re.IGNORECASE)
+
+
+def validation_error(model: Any, loader: Any, *, threshold: float = 0.0) -> tuple[float, int]:
     """Error of a PyTorch model on the rows of a loader, and their number: what `FloorStopping.update` takes.
 
-    The model is put into evaluation mode and back. A single output per row is a logit of the second class; several
-    are scores of the classes.
+    The model is put into evaluation mode, and each of its parts back into the mode it was in. Several outputs per row
+    are scores of the classes; a single one is a score of the second class.
 
     Parameters
     ----------
     model : torch.nn.Module
     loader : iterable of (inputs, labels)
+        Labels are 0, 1, ...: numbers of the classes.
+    threshold : float
+        Above it a single output means the second class: 0 for logits, 0.5 for probabilities.
 
     Returns
     -------
@@ -38,24 +48,47 @@ def validation_error(model: Any, loader: Any) -> tuple[float, int]:
     """
     torch = _framework("torch")
     parameter = next(model.parameters(), None)
-    was_training, wrong, n = model.training, 0, 0
+    modes = [(part, part.training) for part in model.modules()]  # frozen parts may be in evaluation mode
+    wrong, n, single = 0, 0, []
     model.eval()
     try:
         with torch.no_grad():
-            for inputs, labels in loader:
+            for batch in loader:
+                inputs, labels = _pair(batch)
                 if parameter is not None:
                     inputs, labels = inputs.to(parameter.device), labels.to(parameter.device)
                 outputs = model(inputs).reshape(len(inputs), -1)
-                guess = (outputs[:, 0] > 0).long() if outputs.shape[1] == 1 else outputs.argmax(dim=1)
-                if len(labels.reshape(-1)) != len(guess):
-                    raise DataError(f"{len(guess)} rows came with {len(labels.reshape(-1))} labels: one each is needed")
-                wrong += int((guess != labels.reshape(-1)).sum())
+                n_classes, labels = max(2, outputs.shape[1]), labels.reshape(-1)
+                guess = outputs.argmax(dim=1)
+                if outputs.shape[1] == 1:
+                    guess = (outputs[:, 0] > threshold).long()
+                    single += [float(outputs.min()), float(outputs.max())]
+                if len(labels) != len(guess):
+                    raise DataError(f"{len(guess)} rows came with {len(labels)} labels: one each is needed")
+                low, high = float(labels.min()), float(labels.max())
+                if low < 0 or high >= n_classes:
+                    raise DataError(f"labels must be 0 to {n_classes - 1} for this model, got {low:g} to {high:g}")
+                wrong += int((guess != labels).sum())
                 n += len(guess)
     finally:
-        model.train(was_training)
+        for part, mode in modes:
+            part.training = mode
     if n == 0:
         raise DataError("the validation loader is empty")
+    if threshold == 0 and single and min(single) >= 0 and max(single) <= 1:
+        warnings.warn(
+            "all outputs of the model lie between 0 and 1 and are taken as logits: if they are probabilities, pass "
+            "threshold=0.5",
+            BayesfloorWarning,
+            stacklevel=2,
+        )
     return wrong / n, n
+
+
+def _pair(batch: Any) -> tuple[Any, Any]:
+    if isinstance(batch, list | tuple) and len(batch) == 2:
+        return batch[0], batch[1]
+    raise DataError(f"each batch of the loader must be (inputs, labels), got {type(batch).__name__}")
 
 
 def lightning_callback(
@@ -63,12 +96,13 @@ def lightning_callback(
 ) -> Any:
     """Callback for a Lightning trainer: ``Trainer(callbacks=[lightning_callback(stopping, len(val_set))])``.
 
-    It looks after each validation, at what the module logged as `metric`; that it is logged is checked in the sanity
-    run, before any training. Its state is kept in checkpoints.
+    It looks after each validation of a fit, at what the module logged as `metric`; that it is logged, and is a share,
+    is checked in the sanity run, before any training. Its state is kept in checkpoints.
 
     Parameters
     ----------
     stopping : FloorStopping
+        A new one for each training.
     n_samples : int
         Number of validation rows.
     metric : str
@@ -85,10 +119,18 @@ def lightning_callback(
     class FloorCallback(lightning.Callback):  # type: ignore[name-defined]
         """Stops the trainer when the rule does."""
 
+        def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
+            if stage == "fit":  # before a checkpoint is loaded, which may well be that of a training that has stopped
+                _check_unused(stopping)
+
         def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
-            value = _named(trainer.callback_metrics, metric)
+            if trainer.state.fn.value != "fit":
+                return  # trainer.validate() is no round of training
+            error = convert(_named(trainer.callback_metrics, metric))
             if not trainer.sanity_checking:
-                trainer.should_stop = stopping.update(convert(value), rows) or trainer.should_stop
+                # One process that goes on alone would wait for the others for ever.
+                stop = trainer.strategy.reduce_boolean_decision(stopping.update(error, rows), all=False)
+                trainer.should_stop = stop or trainer.should_stop
 
         def state_dict(self) -> dict[str, Any]:
             return stopping.state_dict()
@@ -100,19 +142,46 @@ def lightning_callback(
 
 
 def keras_callback(
-    stopping: FloorStopping, n_samples: int, *, metric: str = "val_accuracy", metric_is: str | None = None
+    stopping: FloorStopping,
+    n_samples: int,
+    *,
+    metric: str = "val_accuracy",
+    metric_is: str | None = None,
+    validation_freq: int | Collection[int] = 1,
 ) -> Any:
     """Callback for Keras 3: ``model.fit(..., validation_data=..., callbacks=[keras_callback(stopping, n)])``.
 
-    Parameters are those of `lightning_callback`; the metric is looked up after each epoch.
+    Parameters
+    ----------
+    stopping, n_samples, metric_is
+        As in `lightning_callback`.
+    metric : str
+        Name with its "val_": without, Keras means the training rows.
+    validation_freq : int or collection of int
+        As given to ``fit``: the rule looks after the epochs that have a validation.
     """
     convert, rows = _checked(stopping, n_samples, metric, metric_is)
+    if metric_is is None and not metric.startswith("val_"):
+        raise ParameterError(f"metric {metric!r} is that of the training rows: 'val_{metric}' has the validation rows")
+    if not isinstance(validation_freq, Collection):
+        checked_rows("validation_freq", validation_freq)
     keras = _framework("keras")
 
     class FloorCallback(keras.callbacks.Callback):  # type: ignore[name-defined]
         """Stops the model's fit when the rule does."""
 
+        def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
+            _check_unused(stopping)
+
         def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+            number = epoch + 1
+            if number not in validation_freq if isinstance(validation_freq, Collection) else number % validation_freq:
+                return
+            if logs and not any(name.startswith("val_") for name in logs) and metric not in logs:
+                raise ParameterError(
+                    f"there is no metric {metric!r}, since this epoch had no validation: pass validation_data to fit, "
+                    "and its validation_freq to this callback, too; there is " + listed(sorted(logs), 10)
+                )
             if stopping.update(convert(_named(logs or {}, metric)), rows):
                 self.model.stop_training = True
 
@@ -144,11 +213,18 @@ def xgboost_callback(
     class FloorCallback(xgboost.callback.TrainingCallback):  # type: ignore[name-defined]
         """Ends boosting when the rule stops."""
 
+        def before_training(self, model: Any) -> Any:
+            _check_unused(stopping)
+            return model
+
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
             values = {(d, m): series[-1] for d, metrics in evals_log.items() for m, series in metrics.items()}
             value = _of_set(values, data, metric)
             # Cross-validation reports (mean, standard deviation).
-            return stopping.update(convert(value[0] if isinstance(value, tuple) else value), rows)
+            stop = stopping.update(convert(value[0] if isinstance(value, tuple) else value), rows)
+            if stop and hasattr(model, "cvfolds") and model.cvfolds[0].bst.attr("best_iteration") is None:
+                model.set_attr(best_iteration=str(epoch))  # xgboost.cv reads it from whoever stops it
+            return stop
 
     return FloorCallback()
 
@@ -176,6 +252,8 @@ def lightgbm_callback(
     lightgbm = _framework("lightgbm")
 
     def look(env: Any) -> None:
+        if env.iteration == env.begin_iteration:
+            _check_unused(stopping)
         results = [entry for entry in env.evaluation_result_list or () if entry[0] != "training" or data == "training"]
         value = _of_set({(entry[0], entry[1]): entry[2] for entry in results}, data, metric)
         if stopping.update(convert(value), rows):
@@ -210,7 +288,7 @@ def fit_until_floor(
     X_val, y_val : array-like
         Validation rows, which training never sees.
     stopping : FloorStopping
-        Afterwards it has the history and the reason; its `stopped` is False if `max_rounds` came first.
+        A new one for each training. Afterwards it has the history and the reason; its `stopped` is False if `max_rounds` came first.
     max_rounds : int
     step : int
 
@@ -234,14 +312,17 @@ def fit_until_floor(
     truth = np.asarray(y_val).reshape(-1)
     if len(truth) == 0:
         raise DataError("there are no validation rows: X_val and y_val are empty")
-    if not isinstance(stopping, FloorStopping):
-        raise ParameterError(f"stopping must be a FloorStopping, got {type(stopping).__name__}")
+    n_val = X_val.shape[0] if hasattr(X_val, "shape") else len(X_val)
+    if n_val != len(truth):
+        raise DataError(f"X_val has {n_val} rows and y_val {len(truth)}: they must match")
+    seen, asked = set(np.asarray(y).reshape(-1).tolist()), set(truth.tolist())
+    if seen.isdisjoint(asked):
+        raise DataError(f"y_val has no label of y ({next(iter(asked))!r} is none): are they of the same kind?")
+    _check_unused(stopping)
     train = _one_round(model, X, y, step)
     for _ in range(max_rounds):
         train()
         guess = np.asarray(model.predict(X_val)).reshape(-1)
-        if len(guess) != len(truth):
-            raise DataError(f"X_val has {len(guess)} rows and y_val {len(truth)}: they must match")
         if stopping.update(float((guess != truth).mean()), len(truth)):
             break
     return model
@@ -269,20 +350,30 @@ def _one_round(model: Any, X: Any, y: Any, step: int) -> Callable[[], object]:
     return grow
 
 
-def _checked(stopping: Any, n_samples: Any, metric: Any, metric_is: str | None) -> tuple[Callable[[Any], float], int]:
-    """How to turn the metric into an error, and the number of validation rows; refused before training."""
+def _check_unused(stopping: Any) -> None:
+    """Refuse a rule that would end this training after a round, since it has ended another one."""
     if not isinstance(stopping, FloorStopping):
         raise ParameterError(f"stopping must be a FloorStopping, got {type(stopping).__name__}")
+    if stopping.stopped:
+        raise ParameterError(
+            f"this FloorStopping has stopped a training already ({stopping.status}, after {len(stopping.history)} "
+            "rounds): make a new one for each training"
+        )
+
+
+def _checked(stopping: Any, n_samples: Any, metric: Any, metric_is: str | None) -> tuple[Callable[[Any], float], int]:
+    """How to turn the metric into an error, and the number of validation rows; refused before training."""
+    _check_unused(stopping)
     rows = checked_rows("n_samples", n_samples)
     if not isinstance(metric, str) or not metric:
         raise ParameterError(f"metric must be the name of a metric, got {metric!r}")
     if metric_is is None:
         name = metric.lower()
         is_error, is_accuracy = "err" in name, "acc" in name
-        if is_error == is_accuracy:
+        if is_error == is_accuracy or _NOT_COMPARABLE.search(name):
             raise ParameterError(
-                f"metric {metric!r} does not look like an error or an accuracy, and only those can be compared with "
-                "the floor: name one of them, or say what it is by metric_is='error' or 'accuracy'"
+                f"metric {metric!r} does not look like an error or an accuracy on validation rows, and only those can "
+                "be compared with the floor: name one of them, or say what it is by metric_is='error' or 'accuracy'"
             )
         metric_is = "error" if is_error else "accuracy"
     if metric_is not in ("error", "accuracy"):
@@ -305,12 +396,17 @@ def _named(values: Mapping[str, Any], metric: str) -> Any:
 def _of_set(values: Mapping[tuple[str, str], Any], data: str | None, metric: str) -> Any:
     """The metric of one validation set, which must be named if several have it."""
     fitting = [key for key in values if key[1] == metric and data in (None, key[0])]
-    if len(fitting) == 1:
+    if len(fitting) == 1 and (data is not None or not _TRAINING_SET.search(fitting[0][0])):
         return values[fitting[0]]
     names = listed([f"{m!r} of {d!r}" for d, m in values], 10)
     if not fitting:
         wanted = repr(metric) if data is None else f"{metric!r} of {data!r}"
         raise ParameterError(f"there is no metric {wanted}; there is {names or 'none at all: pass a validation set'}")
+    if len(fitting) == 1:
+        raise ParameterError(
+            f"the only set, {fitting[0][0]!r}, has the name of training rows: pass a validation set, or say "
+            f"data={fitting[0][0]!r} if it is one"
+        )
     raise ParameterError(f"several sets have the metric {metric!r}: say which by data=...; there is {names}")
 
 
