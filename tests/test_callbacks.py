@@ -230,7 +230,7 @@ def test_keras_looks_where_there_is_a_validation(sample, keras_on_torch, freq, l
     callback = callbacks.keras_callback(stopping, N_VAL, validation_freq=freq)
     keras_fit(sample, callback, epochs=4, validation_freq=freq)
     assert len(stopping.history) == looks
-    with pytest.raises(ParameterError, match="this epoch had no validation.* validation_freq"):
+    with pytest.raises(ParameterError, match=r"this epoch had no validation.* validation_freq"):
         keras_fit(sample, callbacks.keras_callback(rule(), N_VAL), epochs=4, validation_freq=2)
 
 
@@ -369,7 +369,7 @@ def used_rule() -> FloorStopping:
 @pytest.mark.parametrize("factory", FRAMEWORKS)
 def test_a_rule_that_has_stopped_is_refused(sample, factory) -> None:
     """It would end the next training after a single round."""
-    with pytest.raises(ParameterError, match="has stopped a training already .at the floor, after 3 rounds"):
+    with pytest.raises(ParameterError, match=r"has stopped a training already \(at the floor, after 3 rounds"):
         getattr(callbacks, factory)(used_rule(), N_VAL)
     with pytest.raises(ParameterError, match="make a new one"):
         callbacks.fit_until_floor(NeverTrained(), *sample, used_rule())

@@ -163,10 +163,50 @@ def test_bad_data_files_are_named(arrays: dict | None, tmp_path: Path, capsys) -
     data.mkdir()
     if arrays is not None:
         np.savez(data / "mnist.npz", **arrays)
+        np.savez(data / "fashion_mnist.npz", **arrays)
     assert main(["mnist", *QUICK, "--data", str(data), "--out", str(tmp_path / "docs")]) == 2
     error = capsys.readouterr().err
     assert "mnist.npz" in error
     assert "X and y" in error or "X, y" in error
+
+
+def test_a_damaged_data_file_is_named(tmp_path: Path, capsys) -> None:
+    for name in ("mnist", "fashion_mnist"):
+        np.savez(tmp_path / f"{name}.npz", X=np.zeros((3, 2)), y=np.zeros(3))
+    whole = (tmp_path / "mnist.npz").read_bytes()
+    (tmp_path / "mnist.npz").write_bytes(whole[: len(whole) // 2])
+    assert main(["mnist", *QUICK, "--data", str(tmp_path), "--out", str(tmp_path / "docs")]) == 2
+    assert "mnist.npz cannot be read as arrays" in capsys.readouterr().err
+
+
+def test_a_missing_data_file_is_named_before_anything_runs(tmp_path: Path, capsys) -> None:
+    np.savez(tmp_path / "mnist.npz", X=np.zeros((3, 2)), y=np.zeros(3))
+    assert main(["weights", "mnist", *QUICK, "--data", str(tmp_path), "--out", str(tmp_path / "docs")]) == 2
+    assert "there is no fashion_mnist.npz" in capsys.readouterr().err
+    assert not (tmp_path / "docs").exists()
+
+
+def test_images_that_cannot_be_had_do_not_stop_the_others(tmp_path: Path, monkeypatch, capsys) -> None:
+    """Without a network `all` would end at MNIST, with neither the rest nor a page."""
+
+    def no_network(*_, **__):
+        raise OSError("no route to host")
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", no_network)
+    monkeypatch.setattr(reproduce, "NAMES", ("mnist", "weights"))
+    assert main(["all", "--jobs", "1", "--quiet", "--out", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert "mnist was left out: mnist_784 cannot be fetched from OpenML (no route to host)" in error
+    assert error.count("\n") == 1
+    text = (tmp_path / "paper.md").read_text()
+    assert "Written by `bayesfloor reproduce weights`" in text
+    assert "Not run yet: mnist" in text
+
+
+def test_the_command_calls_itself_by_its_name(capsys) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert capsys.readouterr().out.startswith("usage: bayesfloor reproduce ")
 
 
 @pytest.mark.parametrize("text", ["", "[1]", '{"schema": 0}', '{"schema": 1, "settings": {}}'])

@@ -1,5 +1,6 @@
 """The stopping rule: rarely too early, prompt where the rows suffice, and plain where they do not."""
 
+import dataclasses
 import math
 import re
 import warnings
@@ -56,6 +57,30 @@ def test_a_hundred_looks_at_twice_min_delta_keep_the_level(look) -> None:
     """The edge of what is promised; 5 % at most, plus three standard errors of 500 runs."""
     when = stop_rounds(look, 2_000, np.full(100, FLOOR + 2 * DELTA), seed=1)
     assert (when < 100).mean() <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / RUNS)
+
+
+def slow_mistakes(truth, n, rng, move=0.2):
+    """The same rows; the floor's errors stay, and a fifth of the answers on the others are drawn anew in each round."""
+    stay = rng.binomial(n, FLOOR)
+    share = (truth[0] - FLOOR) / (1 - FLOOR)
+    own, errors = rng.binomial(n - stay, share), []
+    for _ in truth:
+        wrong, right = rng.binomial(own, move), rng.binomial(n - stay - own, move)
+        own += rng.binomial(wrong + right, share) - wrong
+        errors.append((stay + own) / n)
+    return errors
+
+
+def test_slow_mistakes_need_the_higher_level_that_is_advised() -> None:
+    """Neither one look nor separate ones: at 95 % the level is not kept here, at 99 % the share is below 5 %."""
+    truth, shares = np.full(100, FLOOR + 2 * DELTA), {}
+    for level in (0.95, 0.99):
+        rng = np.random.default_rng(7)
+        ends = [run(slow_mistakes(truth, 2_000, rng), 2_000, confidence_level=level) for _ in range(RUNS)]
+        shares[level] = np.mean([end.stopped for end in ends])
+    error = math.sqrt(0.05 * 0.95 / RUNS)
+    assert shares[0.95] > 0.05 + 3 * error
+    assert shares[0.99] <= 0.05
 
 
 def test_few_rows_cannot_decide_and_say_so_at_once() -> None:
@@ -196,6 +221,10 @@ def test_a_result_brings_its_interval() -> None:
     assert [stopping.update(result.floor, 2_000) for _ in range(3)][-1]
     with pytest.raises(ParameterError, match="brings its own"):
         FloorStopping(result, (0.1, 0.2))
+    doubtful = FloorStopping(dataclasses.replace(result, reasons=("rows are few", "a guess")), min_delta=0.2)
+    assert [doubtful.update(result.floor, 2_000) for _ in range(3)][-1]
+    assert doubtful.reason.endswith("which has doubts about itself: rows are few; a guess")
+    assert ("doubts about itself" in stopping.reason) == bool(result.reasons)
 
 
 def test_it_prints_itself() -> None:

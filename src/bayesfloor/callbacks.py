@@ -288,7 +288,8 @@ def fit_until_floor(
     X_val, y_val : array-like
         Validation rows, which training never sees.
     stopping : FloorStopping
-        A new one for each training. Afterwards it has the history and the reason; its `stopped` is False if `max_rounds` came first.
+        A new one for each training. Afterwards it has the history and the reason; its `stopped` is False if
+        `max_rounds` came first.
     max_rounds : int
     step : int
 

@@ -204,8 +204,9 @@ def samples_needed(
     more = n - sizes[-1]
     upto = f"{_count(high - sizes[-1])}" if math.isfinite(high) else f"beyond {_FARTHEST} times what was seen"
     reason = (
-        f"with about {_count(more)} more rows ({100 * level:g}% interval {_count(max(0.0, low - sizes[-1]))} to {upto}) "
-        f"this model would be {near}; with {_rows(sizes[-1])} it is {100 * (errors[-1] - floor):.2f} points above it"
+        f"with about {_count(more)} more rows ({100 * level:g}% interval {_count(max(0.0, low - sizes[-1]))} to "
+        f"{upto}) this model would be {near}; with {_rows(sizes[-1])} it is {100 * (errors[-1] - floor):.2f} points "
+        "above it"
     )
     return answer("more rows", reason, n, ConfidenceInterval(low, high, level), exponent)
 

@@ -67,8 +67,8 @@ class FloorStopping:
     they are one look, wrong with probability 1 - level. With fresh rows each time they err separately: K rounds
     at 2 `min_delta` stop wrongly with probability at most K (1 - level)^3, 1.2 % in 100 rounds. What lies between is
     not covered by either argument: a model that stays at 2 `min_delta` for 100 rounds while its own mistakes move
-    slowly over the same rows is stopped wrongly about twice as often as the level says. It is measured in
-    `benchmarks/results/stopping.md`; a higher `confidence_level` is the remedy.
+    slowly over the same rows is stopped wrongly two to three times as often as the level says, with few rows (measured
+    in `benchmarks/results/stopping.md`). A `confidence_level` of 0.99 keeps that case, too, below 5 %.
 
     An error that is below the floor beyond doubt (upper limit of the excess below 0, with a fiftieth of the risk: at
     99.9 % instead of 95 %), three rounds in a row, stops too, as "below the floor": validation rows have leaked into
@@ -111,6 +111,8 @@ class FloorStopping:
         Stays True once the rule has stopped.
     reason : str
         The status in a sentence.
+    doubts : tuple of str
+        What speaks against the floor, by its own account (`reasons` of a result).
     history : tuple of TrainingRound
 
     Examples
@@ -137,6 +139,7 @@ class FloorStopping:
     ) -> None:
         check_one_sided(confidence_level)
         self.floor, self.interval = known_floor(floor, interval, confidence_level)
+        self.doubts = floor.reasons if isinstance(floor, FloorResult) else ()
         self.min_delta = _checked_delta(min_delta)
         self.confidence_level = float(confidence_level)
         if patience is not None and (isinstance(patience, bool) or not isinstance(patience, Integral) or patience < 1):
@@ -247,6 +250,8 @@ class FloorStopping:
                 f"{200 * self.min_delta:g} with {level} "
                 "confidence: the data are the limit now"
             )
+            if self.doubts:
+                self.reason += f", if the floor is right, which has doubts about itself: {'; '.join(self.doubts)}"
         elif status == "below the floor":
             self.reason = (
                 f"{_points(look.excess)} the floor, beyond what chance explains: validation rows may have leaked into "

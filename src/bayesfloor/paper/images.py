@@ -4,6 +4,7 @@ import math
 import warnings
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from ..nearest import nearest_labels
 from .experiment import Experiment, Results, Settings
 from .wording import percent, table
 
-__all__ = ["EXPERIMENT", "crossing"]
+__all__ = ["EXPERIMENT", "check_files", "crossing"]
 
 _SETS = {"MNIST": ("mnist", "mnist_784"), "Fashion-MNIST": ("fashion_mnist", "Fashion-MNIST")}
 _PAPERS_FLOOR = 0.0014
@@ -94,6 +95,16 @@ def _images(settings: Settings, notes: list[str]) -> Any:
         yield title, X, y
 
 
+def check_files(folder: Path) -> None:
+    """Refuse a folder that lacks a file, before anything is run."""
+    missing = [f"{file}.npz" for file, _ in _SETS.values() if not (folder / f"{file}.npz").is_file()]
+    if missing:
+        raise DataError(
+            f"there is no {' and no '.join(missing)} in {folder}: each must hold X and y, and is_train if it has test "
+            "images too"
+        )
+
+
 def _stored(path: Path) -> tuple[NDArray[Any], NDArray[Any]]:
     """Training images of a file with X, y and, if it has test images too, is_train."""
     try:
@@ -103,7 +114,7 @@ def _stored(path: Path) -> tuple[NDArray[Any], NDArray[Any]]:
         raise DataError(
             f"there is no {path.name} in {path.parent}: it must hold X and y, and is_train if any"
         ) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError, BadZipFile) as error:
         raise DataError(f"{path} cannot be read as arrays: {error}") from None
     if not {"X", "y"} <= found.keys():
         raise DataError(f"{path} must hold X and y; it has {listed(sorted(found))}")
@@ -118,8 +129,8 @@ def _fetched(name: str) -> tuple[NDArray[Any], NDArray[Any]]:
 
     try:
         X, y = fetch_openml(name, version=1, return_X_y=True, as_frame=False, parser="liac-arff")
-    except OSError as error:
-        raise DataError(f"{name} cannot be fetched from OpenML ({error}): give a directory with the files") from None
+    except (OSError, ValueError) as error:
+        raise DataError(f"{name} cannot be fetched from OpenML ({error}): give its file by --data DIR") from None
     return np.asarray(X[:60_000], dtype=np.float64), np.asarray(y[:60_000])
 
 

@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run as told by the command line; 0 if done, 2 for bad input, 130 if interrupted."""
     parser = argparse.ArgumentParser(
-        prog="python -m bayesfloor.paper",
+        prog="bayesfloor reproduce",
         description="Run the experiments of the paper, and write down what holds. What is done already is kept.",
     )
     add_arguments(parser)
@@ -83,16 +83,26 @@ def _run(options: argparse.Namespace) -> int:
     folder = options.out / "paper"
     target = _page_file(options.out, force=options.force)
     todo = [name for name in names if options.force or not _is_done(folder / f"{name}.json", options)]
+    if "mnist" in todo and options.data is not None:
+        from .images import check_files
+
+        check_files(options.data)  # now, not when the experiments before it have taken hours
     if names:
         folder.mkdir(parents=True, exist_ok=True)
         check_writable(folder / "any.json", force=True)
     settings = Settings(
         options.quick, options.seed, options.jobs, options.data, None if options.quiet else TerminalProgress()
     )
+    failed = []
     for name in names:
         file = folder / f"{name}.json"
         if name in todo:
-            record = _record(name, settings)
+            try:
+                record = _record(name, settings)
+            except DataError as error:  # images that cannot be fetched must not keep the others from running
+                failed.append(f"{name} was left out: {error}")
+                _say(options, failed[-1])
+                continue
             write_file(file, json.dumps(record, indent=1) + "\n", force=True)
             _draw(name, record, folder)
             _say(options, f"{name}: {record['seconds']:.0f} s, {file}")
@@ -101,8 +111,11 @@ def _run(options: argparse.Namespace) -> int:
             _say(options, f"{name}: drawn again from {file}")
         else:
             _say(options, f"{name}: kept, {file}")
-    write_file(target, page(folder), force=True)
-    _say(options, f"page: {target}")
+    if not failed or any((folder / f"{name}.json").exists() for name in NAMES):
+        write_file(target, page(folder), force=True)
+        _say(options, f"page: {target}")
+    if failed:
+        raise DataError("; ".join(failed))
     return 0
 
 
@@ -196,7 +209,9 @@ def page(folder: Path) -> str:
     total = sum(record["seconds"] for record in records.values())
     quick = [name for name, record in records.items() if record["settings"]["quick"]]
     seeds = sorted({record["settings"]["seed"] for record in records.values()})
-    lines = [_MARK, "", *_introduction(", ".join(map(str, seeds)), f"{total / 60:.0f} minutes"), ""]
+    command = "all" if len(records) == len(NAMES) else " ".join(records)
+    duration = "under a minute" if total < 60 else f"{total / 60:.0f} minutes"
+    lines = [_MARK, "", *_introduction(command, ", ".join(map(str, seeds)), duration), ""]
     if quick:
         lines += [f"**Quick run of {', '.join(quick)}: samples too small to judge anything by.**", ""]
     for name, record in records.items():
@@ -217,7 +232,7 @@ def page(folder: Path) -> str:
     return "\n".join(lines)
 
 
-def _introduction(seeds: str, duration: str) -> list[str]:
+def _introduction(command: str, seeds: str, duration: str) -> list[str]:
     return [
         "# The experiments of the paper, run and judged",
         "",
@@ -226,8 +241,8 @@ def _introduction(seeds: str, duration: str) -> list[str]:
         "paper shows, what comes out here, and a judgement computed from the figures. The theory and its errata: "
         "[theory.md](theory.md).",
         "",
-        f"Written by `bayesfloor reproduce all`, seed {seeds}, {duration} in all. Every result below comes from the "
-        "JSON files in [paper/](paper/).",
+        f"Written by `bayesfloor reproduce {command}`, seed {seeds}, {duration} in all. Every result below comes from "
+        "the JSON files in [paper/](paper/).",
         "",
         "- **printed rule**: the method as printed, radii xi (N/C)^(-1/2d) with xi up to alpha = 0.5, features as they "
         "are;",

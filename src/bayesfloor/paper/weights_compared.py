@@ -80,8 +80,8 @@ def judge(results: Results) -> str:
 EXPERIMENT = Experiment(
     "ensembles",
     "Chebyshev, arithmetic and uniform weights",
-    "Mean squared error, and mean with 95 % band, over N for two Gaussians 2 apart in 4 and in 100 dimensions, in favour "
-    "of optimal weights at Chebyshev nodes.",
+    "Mean squared error, and mean with 95 % band, over N for two Gaussians 2 apart in 4 and in 100 dimensions, in "
+    "favour of optimal weights at Chebyshev nodes.",
     run,
     draw,
     judge,
