@@ -151,7 +151,7 @@ def test_barely_there_says_how_sure() -> None:
     errors = errors_of(0.0099 * 8_000**0.5, 0.5)
     needed = samples_needed(FLOOR, points(errors, 2_000), interval=(0.095, 0.105), within=0.01)
     assert needed.status == "already there"
-    assert "though with 95% confidence only at" in str(needed)
+    assert "though with 95% confidence only with" in str(needed)
 
 
 def test_inputs_of_any_shape_and_order_agree() -> None:

@@ -95,7 +95,7 @@ def test_few_rows_cannot_decide_and_say_so_at_once() -> None:
         for _ in range(10):
             assert stopping.update(FLOOR, 500) is False
     least = float(re.search(r"min_delta ([\d.]+) is the least", stopping.reason).group(1))
-    enough = FloorStopping(FLOOR, INTERVAL, min_delta=least + 1e-4)
+    enough = FloorStopping(FLOOR, INTERVAL, min_delta=least)  # what it names is enough
     assert [enough.update(FLOOR, 500) for _ in range(3)] == [False, False, True]
 
 
@@ -108,9 +108,16 @@ def test_few_rows_never_stop_at_the_floor(look) -> None:
 
 
 def test_a_vague_floor_cannot_be_decided_with_any_rows() -> None:
-    stopping = FloorStopping(0.1, (0.05, 0.15), min_delta=0.01)
-    with pytest.warns(BayesfloorWarning, match="more rows would not do"):
-        assert not stopping.update(0.1, 10**7)
+    """Known before the first round, and said then."""
+    with pytest.warns(BayesfloorWarning, match="cannot decide: no number of validation rows") as caught:
+        stopping = FloorStopping(0.1, (0.05, 0.15), min_delta=0.01)
+    assert caught[0].filename == __file__
+    assert stopping.status == "cannot decide"
+    least = float(re.search(r"min_delta must be above ([\d.]+)", stopping.reason).group(1))
+    assert not stopping.update(0.1, 10**7)  # without a second warning
+    assert "more rows would not do" in stopping.reason
+    enough = FloorStopping(0.1, (0.05, 0.15), min_delta=least + 1e-4)
+    assert [enough.update(0.1, 10**7) for _ in range(3)][-1]
 
 
 def test_rows_needed_are_where_the_rule_turns() -> None:

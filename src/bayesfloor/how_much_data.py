@@ -183,7 +183,7 @@ def samples_needed(
             "there no number of rows is enough, and a better model is needed",
         )
     if n <= sizes[-1]:
-        sure = "" if high <= sizes[-1] else f", though with {100 * level:g}% confidence only at {_rows(high)}"
+        sure = "" if high <= sizes[-1] else f", though with {100 * level:g}% confidence only with {_about(high)}"
         reason = f"already there: with {_rows(sizes[-1])} this model is {near}{sure}"
         return answer("already there", reason, n, ConfidenceInterval(low, high, level), exponent)
     # Draws without a slope are not evidence of a slow one: the curve may as well have ended above the floor.
@@ -311,5 +311,9 @@ def _count(n: float) -> str:
     return f"{round(n, digits):,.0f}"
 
 
+def _about(n: float) -> str:
+    return f"about {_count(n)} rows" if math.isfinite(n) else f"more than {_FARTHEST} times as many"
+
+
 def _rows(n: float) -> str:
-    return f"{n:,.0f} rows" if math.isfinite(n) else f"more than {_FARTHEST} times as many"
+    return f"{n:,.0f} rows"

@@ -1,5 +1,6 @@
 """When to stop training: once the model's error is at the floor, with the doubt about both counted."""
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -76,8 +77,9 @@ class FloorStopping:
 
     **Validation rows.** With z the one-sided normal quantile and h = z sd(f), the rule can decide at all from about
     z^2 f (1 - f) / ((2 min_delta)^2 - h^2) rows, and decides promptly from z^2 g (1 - g) / (min_delta^2 - h^2),
-    g = f + min_delta; with fewer it says "cannot decide" at the first round. At 95 %, for a floor known to
-    +- min_delta / 2, the fewest rows and those to be prompt:
+    g = f + min_delta; with fewer it says "cannot decide" at the first round, and at construction if the floor is known
+    too badly for any number of rows. At 95 %, for a floor known to +- min_delta / 2, the fewest rows and those to be
+    prompt:
 
     ===== ============== ============== ===============
     floor min_delta 0.02 min_delta 0.01 min_delta 0.005
@@ -148,10 +150,19 @@ class FloorStopping:
         self._below, self._above = floor_reach(self.floor, self.interval, self.confidence_level)
         self._warned: set[str] = set()
         self._start()
+        if self.status == "cannot decide":  # said before a first round that may take hours
+            self._warn(self.reason, stacklevel=3)
 
     def _start(self) -> None:
         self.status, self.stopped = "training", False
         self.reason = "no round seen yet"
+        if self._below >= 2 * self.min_delta:
+            self.status = "cannot decide"
+            self.reason = (
+                f"no number of validation rows can tell an excess of {points(2 * self.min_delta)} from none, since the "
+                f"floor itself is known no better than {self.interval}: min_delta must be above "
+                f"{_rounded_up(self._below / 2):.4f}"
+            )
         self._rounds: list[TrainingRound] = []
         self._runs = {"at the floor": 0, "below the floor": 0}
         self._reference: TrainingRound | None = None
@@ -230,7 +241,8 @@ class FloorStopping:
         elif self.patience is not None and look.number - self._since() >= self.patience:
             self._conclude("stalled", look)
         elif not decidable:
-            if self.status != "cannot decide" or self._rounds[-2].n_samples != look.n_samples:
+            new = len(self._rounds) == 1 or self._rounds[-2].n_samples != look.n_samples
+            if self.status != "cannot decide" or new:
                 self.status, self.reason = "cannot decide", self._undecidable(look.n_samples)
             self._warn(self.reason)
         else:
@@ -271,20 +283,19 @@ class FloorStopping:
         needed = validation_rows_needed(
             self.floor, self.interval, min_delta=self.min_delta, confidence_level=self.confidence_level
         )
-        smallest = 50 * self._reach_at_floor(n)
         text = (
             f"with {n:,} validation rows an excess of {points(2 * self.min_delta)} cannot be told from none: "
-            f"min_delta {smallest / 100:.4f} is the least that can be decided"
+            f"min_delta {_rounded_up(self._reach_at_floor(n) / 2):.4f} is the least that can be decided"
         )
         if needed.fewest is None:
             return f"{text}; more rows would not do, since the floor itself is known no better than {self.interval}"
         rows = f"{needed.fewest:,} rows" if needed.advised is None else f"{needed.fewest:,} rows ({needed.advised:,} "
         return f"{text}; {rows}" + ("" if needed.advised is None else "to be prompt)") + " would do"
 
-    def _warn(self, message: str) -> None:
+    def _warn(self, message: str, stacklevel: int = 4) -> None:
         if self.status not in self._warned:
             self._warned.add(self.status)
-            warnings.warn(f"{self.status}: {message}", BayesfloorWarning, stacklevel=4)
+            warnings.warn(f"{self.status}: {message}", BayesfloorWarning, stacklevel=stacklevel)
 
     def state_dict(self) -> dict[str, Any]:
         """What a checkpoint has to keep: the errors seen, as plain numbers."""
@@ -357,6 +368,11 @@ def _checked_delta(min_delta: Any) -> float:
     if not 0 < delta < 0.5:
         raise ParameterError(f"min_delta must be above 0 and below 0.5, a share of rows (0.01 is a point); got {delta}")
     return delta
+
+
+def _rounded_up(delta: float) -> float:
+    """To four digits, and never down: less would not be enough."""
+    return math.ceil(1e4 * delta) / 1e4
 
 
 def _points(excess: float) -> str:

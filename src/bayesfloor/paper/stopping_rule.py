@@ -85,9 +85,11 @@ def _undecidable(floor: FloorResult) -> dict[str, str]:
 
 def _watched(errors: list[float], floor: FloorResult, patience: int | None = None) -> list[Results]:
     """What the rule does for each min_delta, and with patience: the round (from 1) at which it stops, or None."""
-    rules = [FloorStopping(floor, min_delta=delta) for delta in _DELTAS]
-    if patience is not None:
-        rules.append(FloorStopping(floor, min_delta=_DELTAS[1], patience=patience))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayesfloorWarning)  # the status is kept
+        rules = [FloorStopping(floor, min_delta=delta) for delta in _DELTAS]
+        if patience is not None:
+            rules.append(FloorStopping(floor, min_delta=_DELTAS[1], patience=patience))
     found = []
     for rule in rules:
         stop = None
