@@ -160,7 +160,7 @@ def _row(title: str, rule: Results, errors: list[float], places: Sequence[int], 
     patience = "" if rule["patience"] is None else f", patience {rule['patience']}"
     return [
         title,
-        f"{100 * rule['min_delta']:g} points{patience}",
+        f"{100 * rule['min_delta']:g} point{'' if rule['min_delta'] == 0.01 else 's'}{patience}",
         "does not stop" if stop is None else f"{places[stop - 1]:,}",
         rule["status"],
         percent(error, 2),
