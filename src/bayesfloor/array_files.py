@@ -2,6 +2,7 @@
 
 import zipfile
 import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,64 @@ import numpy as np
 import pandas as pd
 
 from .errors import DataError, listed
-from .table_file import InMemory, TableFile, first_line
+from .table_file import InMemory, TableFile, chunk_rows, first_line
 
-__all__ = ["arrays_of", "open_npy", "open_npz"]
+__all__ = ["arrays_of", "npy_rows", "open_npy", "open_npz"]
+
+
+class NpyFile:
+    """A single table of numbers, which stays on disk: rows are read when they are asked for."""
+
+    notes: tuple[str, ...] = ()
+    side_columns: tuple[str, ...] = ()
+
+    def __init__(self, path: Path) -> None:
+        self._array, self._name = _mapped(path), path.name
+        if self._array.ndim == 0 or (self._array.ndim < 2 and not self._array.dtype.names):
+            raise _no_table(self._array, self._name)
+        self.names = tuple(str(name) for name in _matrix_frame(self._array[:0], self._name).columns)
+
+    def frame(self, columns: Sequence[str], labels: Sequence[str] = ()) -> pd.DataFrame:
+        return self._rows(slice(None), columns)
+
+    def _rows(self, rows: slice, columns: Sequence[str]) -> pd.DataFrame:
+        some = self._array[rows]
+        at = [self.names.index(column) for column in columns]
+        if some.dtype.names:
+            return pd.DataFrame.from_records(np.array(some[[some.dtype.names[i] for i in at]]))
+        # Only the cells asked for are copied from disk.
+        return pd.DataFrame(some.reshape(len(some), len(self.names))[:, at], columns=pd.Index(columns, dtype=object))
+
+    def chunks(
+        self, columns: Sequence[str], labels: Sequence[str] = (), like: Mapping[str, Any] | None = None
+    ) -> Iterator[pd.DataFrame]:
+        step = chunk_rows(len(columns))
+        for start in range(0, len(self._array), step):
+            yield self._rows(slice(start, start + step), columns)
+
+    def settled(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
+        return frame
 
 
 def open_npy(path: Path) -> TableFile:
     """A single table of numbers."""
-    return InMemory(_matrix_frame(_loaded(path), path.name))
+    return NpyFile(path)
+
+
+def npy_rows(path: Path) -> int:
+    """Rows of a table of numbers, from what the file says about itself."""
+    array = _mapped(path)
+    return len(array) if array.ndim else 0
+
+
+def _mapped(path: Path) -> Any:
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError):
+        array = _loaded(path)  # an empty array cannot be mapped; what is wrong with any other is said here
+    if not isinstance(array, np.ndarray):
+        raise DataError(f"{path.name} holds several arrays: name it .npz")
+    return array
 
 
 def arrays_of(path: Path) -> dict[str, Any]:
@@ -64,12 +115,16 @@ def _matrix_frame(array: Any, name: str, given: Any = None) -> pd.DataFrame:
     if array.dtype.names:
         return pd.DataFrame.from_records(array)
     if array.ndim < 2:
-        raise DataError(f"{name} holds an array of shape {array.shape}: a table with one row per sample is needed")
-    table = array.reshape(len(array), -1)
+        raise _no_table(array, name)
+    table = array.reshape(len(array), int(np.prod(array.shape[1:])))
     names = [f"column {j}" for j in range(table.shape[1])]
     if given is not None and given.shape == (table.shape[1],) and given.dtype.kind in "US":
         names = [str(value) for value in given.astype(str)]
     return pd.DataFrame(table, columns=pd.Index(names, dtype=object))
+
+
+def _no_table(array: Any, name: str) -> DataError:
+    return DataError(f"{name} holds an array of shape {array.shape}: a table with one row per sample is needed")
 
 
 def _loaded(path: Path) -> Any:

@@ -1,15 +1,15 @@
 """Parquet, Feather and Arrow, through pyarrow, which is optional."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from .errors import DataError
-from .table_file import CHUNK_ROWS, TableFile, first_line
+from .table_file import TableFile, chunk_rows, first_line
 
-__all__ = ["arrow_bytes", "open_feather", "open_parquet"]
+__all__ = ["arrow_bytes", "arrow_rows", "open_feather", "open_parquet"]
 
 
 class ArrowFile:
@@ -28,7 +28,9 @@ class ArrowFile:
             return pd.DataFrame({column: [] for column in columns})
         return pd.concat(parts, ignore_index=True)
 
-    def chunks(self, columns: Sequence[str], labels: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
+    def chunks(
+        self, columns: Sequence[str], labels: Sequence[str] = (), like: Mapping[str, Any] | None = None
+    ) -> Iterator[pd.DataFrame]:
         import pyarrow as pa
 
         for column in columns:
@@ -36,7 +38,7 @@ class ArrowFile:
             if pa.types.is_nested(kind):
                 raise DataError(f"column {column!r} of {self._name} holds {kind}: give each value a column of its own")
         try:
-            for batch in self._batches(columns):
+            for batch in _at_most(chunk_rows(len(columns)), self._batches(columns)):
                 table = pa.Table.from_batches([batch]).select(list(columns))
                 # Whole numbers stay whole where some are missing.
                 nullable = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}
@@ -62,6 +64,13 @@ class ArrowFile:
         return frame
 
 
+def _at_most(rows: int, batches: Iterator[Any]) -> Iterator[Any]:
+    """Batches of so many rows at most: in an Arrow file one may be the whole table."""
+    for batch in batches:
+        for start in range(0, batch.num_rows, rows):
+            yield batch.slice(start, rows)
+
+
 def open_parquet(path: Path) -> TableFile:
     """Columns of a Parquet file."""
     pa = _pyarrow(path)
@@ -72,7 +81,9 @@ def open_parquet(path: Path) -> TableFile:
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{path.name} is no Parquet file, or it is cut short ({first_line(error)})") from None
     return ArrowFile(
-        file.schema_arrow, lambda columns: file.iter_batches(batch_size=CHUNK_ROWS, columns=list(columns)), path.name
+        file.schema_arrow,
+        lambda columns: file.iter_batches(batch_size=chunk_rows(len(columns)), columns=list(columns)),
+        path.name,
     )
 
 
@@ -83,17 +94,19 @@ def open_feather(path: Path) -> TableFile:
         with pa.memory_map(str(path)) as source:
             is_file = source.read(6) == b"ARROW1"
         if is_file:
-            opened = pa.ipc.open_file(pa.memory_map(str(path)))
-            schema = opened.schema
+            schema = pa.ipc.open_file(pa.memory_map(str(path))).schema
         else:
             schema = pa.ipc.open_stream(pa.memory_map(str(path))).schema
     except (pa.ArrowException, OSError, EOFError) as error:
         raise DataError(f"{path.name} is no Feather or Arrow file, or it is cut short ({first_line(error)})") from None
 
     def batches(columns: Sequence[str]) -> Iterator[Any]:
+        # Only these columns are unpacked.
+        options = pa.ipc.IpcReadOptions(included_fields=[schema.get_field_index(column) for column in columns])
         if is_file:
+            opened = pa.ipc.open_file(pa.memory_map(str(path)), options=options)
             return (opened.get_batch(i) for i in range(opened.num_record_batches))
-        return iter(pa.ipc.open_stream(pa.memory_map(str(path))))
+        return iter(pa.ipc.open_stream(pa.memory_map(str(path)), options=options))
 
     return ArrowFile(schema, batches, path.name)
 
@@ -117,3 +130,24 @@ def arrow_bytes(path: Path, suffix: str) -> int:
         except Exception:  # what is wrong with the file is said when it is read
             return 0
     return path.stat().st_size * 4
+
+
+def arrow_rows(path: Path) -> int | None:
+    """Rows of a Parquet, Feather or Arrow file, from what it says about itself; None for a stream."""
+    pa = _pyarrow(path)
+    if path.suffix.lower() in (".parquet", ".pq"):
+        import pyarrow.parquet as parquet
+
+        try:
+            return int(parquet.read_metadata(path).num_rows)
+        except (pa.ArrowException, OSError) as error:
+            raise DataError(f"{path.name} is no Parquet file, or it is cut short ({first_line(error)})") from None
+    with open(path, "rb") as file:
+        if file.read(6) != b"ARROW1":
+            return None
+    import pyarrow.dataset as dataset
+
+    try:
+        return int(dataset.dataset(path, format="ipc").count_rows())
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path.name} is no Arrow file, or it is cut short ({first_line(error)})") from None

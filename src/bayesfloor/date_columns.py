@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = ["date_parts", "parsed_dates"]
+__all__ = ["date_form", "date_parts", "dates_in_form"]
 
 Floats = NDArray[np.float64]
 
@@ -37,18 +37,28 @@ def date_parts(series: "pd.Series[Any]", name: str) -> list[tuple[str, Floats]]:
     return parts
 
 
-def parsed_dates(levels: "pd.Series[Any]") -> "tuple[pd.Series[Any], str] | None":
-    """Dates, if every level is one in the same way of writing; and a remark if there is another way to read them."""
+def date_form(levels: "pd.Series[Any]") -> tuple[str, str] | None:
+    """How dates are written, if every level is one in the same way; and a remark if there is another way to read them.
+
+    Examples
+    --------
+    >>> date_form(pd.Series(["31.12.2024", "1.2.2025"]))
+    ('%d.%m.%Y', '')
+    """
     if levels.str.fullmatch(_DATE).all():
-        parsed = pd.to_datetime(levels, format="ISO8601", errors="coerce", utc=True).dt.tz_convert(None)
-        return (parsed, "") if parsed.notna().all() else None
+        return ("ISO8601", "") if dates_in_form(levels, "ISO8601").notna().all() else None
     if not levels.iloc[0][:1].isdigit():
         return None
-    found = []
-    for form in (f"{day}{hour}" for day in _FORMATS for hour in ("", " %H:%M", " %H:%M:%S")):
-        parsed = pd.to_datetime(levels, format=form, errors="coerce")
-        if parsed.notna().all():
-            found.append((parsed, form))
+    forms = (f"{day}{hour}" for day in _FORMATS for hour in ("", " %H:%M", " %H:%M:%S"))
+    found = [form for form in forms if dates_in_form(levels, form).notna().all()]
     if not found:
         return None
-    return found[0][0], "the month first, though the day could be" if len(found) > 1 else ""
+    return found[0], "the month first, though the day could be" if len(found) > 1 else ""
+
+
+def dates_in_form(levels: "pd.Series[Any]", form: str) -> "pd.Series[Any]":
+    """Texts as dates without a zone, and NaT for those that are not written so."""
+    if form != "ISO8601":
+        return pd.to_datetime(levels, format=form, errors="coerce")
+    dates = pd.to_datetime(levels, format="ISO8601", errors="coerce", utc=True).dt.tz_convert(None)
+    return dates.where(levels.str.fullmatch(_DATE).to_numpy(dtype=bool))

@@ -7,7 +7,7 @@ import io
 import itertools
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,7 +15,7 @@ import pandas as pd
 
 from .columns import MISSING_WORDS
 from .errors import DataError
-from .table_file import CHUNK_ROWS
+from .table_file import chunk_rows
 from .targets import typed_labels
 
 __all__ = ["DelimitedFile", "open_bytes", "text_encoding"]
@@ -126,9 +126,17 @@ class DelimitedFile:
     def _with_labels(self, frame: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
         return frame.assign(**{name: typed_labels(frame[name], self._decimal) for name in labels})
 
-    def chunks(self, columns: Sequence[str], labels: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
-        """These columns as text, some rows at a time."""
-        with self._read(columns, chunksize=CHUNK_ROWS, dtype=str, keep_default_na=False) as reader:
+    def chunks(
+        self, columns: Sequence[str], labels: Sequence[str] = (), like: Mapping[str, Any] | None = None
+    ) -> Iterator[pd.DataFrame]:
+        """These columns, some rows at a time: as text, or where `like` has numbers as what each part looks like."""
+        options: dict[str, Any] = {"dtype": str, "keep_default_na": False}
+        if like is not None:
+            options = _inference(self.names, labels) | {"low_memory": False, "decimal": self._decimal}
+            texts = [name for name, dtype in like.items() if not pd.api.types.is_numeric_dtype(dtype)]
+            options["dtype"] |= dict.fromkeys(texts, str)  # 007 stays what it is
+        rows = chunk_rows(len(self.names) if len(columns) > 1 else 1)
+        with self._read(columns, chunksize=rows, **options) as reader:
             parts = iter(reader)
             while True:
                 with self._failures():

@@ -5,21 +5,21 @@ import io
 import json
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from .arff import parse_arff
-from .array_files import open_npy, open_npz
-from .arrow_files import arrow_bytes, open_feather, open_parquet
+from .array_files import npy_rows, open_npy, open_npz
+from .arrow_files import arrow_bytes, arrow_rows, open_feather, open_parquet
 from .delimited import DelimitedFile, open_bytes, text_encoding
 from .errors import DataError
-from .table_file import CHUNK_ROWS, InMemory, TableFile, first_line
+from .table_file import CHUNK_ROWS, InMemory, TableFile, chunk_rows, first_line
 from .workers import available_memory
 
-__all__ = ["SUFFIXES", "TableFile", "check_fits", "free_memory", "open_table"]
+__all__ = ["SUFFIXES", "TableFile", "check_fits", "free_memory", "n_rows_of", "open_table", "table_bytes"]
 
 _GIB = 2**30
 
@@ -58,14 +58,16 @@ class JsonLines:
     def frame(self, columns: Sequence[str], labels: Sequence[str] = ()) -> pd.DataFrame:
         return pd.concat(self.chunks(columns, labels), ignore_index=True)
 
-    def chunks(self, columns: Sequence[str], labels: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
+    def chunks(
+        self, columns: Sequence[str], labels: Sequence[str] = (), like: Mapping[str, Any] | None = None
+    ) -> Iterator[pd.DataFrame]:
         values: dict[str, list[Any]] = {column: [] for column in columns}
         held = 0
         for record in self._records():
             for column, cells in values.items():
                 cells.append(record.get(column))
             held += 1
-            if held == CHUNK_ROWS:
+            if held == chunk_rows(len(values)):
                 yield _frame(values, labels)
                 values, held = {column: [] for column in columns}, 0
         if held:
@@ -102,9 +104,10 @@ _READERS: dict[str, Callable[[Path], TableFile]] = {
 }  # fmt: skip
 _PACKED = (".csv", ".tsv", ".txt", ".data", ".arff", ".jsonl", ".ndjson")  # also with .gz
 SUFFIXES = tuple(_READERS)
+_ARROW = (".parquet", ".pq", ".feather", ".arrow", ".ipc")
 
 # Bytes needed per byte of the file, as a rule: the table, its numbers, and a copy while they are made.
-_WHOLE = (".arff", ".npz", ".npy")  # cannot be read in parts
+_WHOLE = (".arff", ".npz")  # cannot be read in parts
 _GROWTH = {".csv": 4, ".tsv": 4, ".txt": 4, ".data": 4, ".arff": 8, ".jsonl": 4, ".ndjson": 4, ".npy": 4, ".npz": 4}
 
 
@@ -134,6 +137,35 @@ def open_table(path: str | Path) -> TableFile:
         raise DataError(f"{path.name} is damaged or cut short ({first_line(error)})") from None
 
 
+def n_rows_of(path: str | Path) -> int | None:
+    """Rows of a file, where it says so itself; None where it would have to be read through.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    int or None
+        A number for Parquet, Feather, Arrow files (no streams) and NPY, those that have no label included.
+
+    Examples
+    --------
+    >>> from importlib.resources import files
+    >>> n_rows_of(files("bayesfloor") / "data" / "penguins.csv") is None
+    True
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DataError(f"there is no file {path}")
+    suffix = _suffix(path)
+    if suffix == ".npy":
+        return npy_rows(path)
+    if suffix in _ARROW:
+        return arrow_rows(path)
+    return None
+
+
 def _suffix(path: Path) -> str:
     suffix = path.suffix.lower()
     packed = suffix == ".gz"
@@ -146,25 +178,29 @@ def _suffix(path: Path) -> str:
     return suffix
 
 
+def table_bytes(path: str | Path) -> int:
+    """Memory that a file takes when it is read whole, about; 0 if there is none."""
+    path = Path(path)
+    if not path.is_file():
+        return 0
+    suffix = _suffix(path)
+    if suffix in _ARROW:
+        return arrow_bytes(path, suffix)
+    if suffix == ".npz" and zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            return sum(info.file_size for info in archive.infolist()) * _GROWTH[suffix]
+    return path.stat().st_size * _GROWTH[suffix] * (5 if path.suffix.lower() == ".gz" else 1)
+
+
 def check_fits(path: str | Path, *, max_rows: int | None) -> None:
     """Refuse, before it is read, a file that will not fit into memory."""
     path = Path(path)
-    if not path.is_file():
+    if not path.is_file() or (max_rows is not None and _suffix(path) not in _WHOLE):
         return
-    suffix = _suffix(path)
-    if max_rows is not None and suffix not in _WHOLE:
-        return
-    if suffix in (".parquet", ".pq", ".feather", ".arrow", ".ipc"):
-        needed = arrow_bytes(path, suffix)
-    else:
-        needed = path.stat().st_size * _GROWTH[suffix] * (5 if path.suffix.lower() == ".gz" else 1)
-        if suffix == ".npz" and zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
-                needed = sum(info.file_size for info in archive.infolist()) * _GROWTH[suffix]
-    free = free_memory()
+    needed, free = table_bytes(path), free_memory()
     if needed > free:
         advice = "read a sample of its rows (max_rows=100_000, --max-rows 100000)"
-        if suffix in _WHOLE:
+        if _suffix(path) in _WHOLE:
             advice = "save it as Parquet or CSV, of which a sample of the rows can be read"
         raise DataError(
             f"{path.name} needs about {needed / _GIB:.1f} GiB of memory and {free / _GIB:.1f} GiB are free: {advice}"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .targets import label_text, words_for_nothing
 
-__all__ = ["chosen_rows", "label_codes", "picked"]
+__all__ = ["chosen_rows", "class_shares", "label_codes", "picked"]
 
 Rows = NDArray[np.int64]
 
@@ -29,6 +29,17 @@ def label_codes(parts: Iterable["pd.Series[Any]"]) -> Rows:
     return np.where(np.isin(found, nothing), -1, found)
 
 
+def class_shares(counts: Rows, max_rows: int) -> Rows:
+    """Rows to draw of each class: by its share, but five where there are so many."""
+    if counts.sum() <= max_rows:
+        return counts
+    exact = counts * (max_rows / counts.sum())
+    share = np.floor(exact).astype(np.int64)
+    largest_remainders = np.argsort(share - exact, kind="stable")[: max_rows - share.sum()]
+    share[largest_remainders] += 1
+    return np.minimum(np.maximum(share, _FEWEST), counts)
+
+
 def chosen_rows(codes: Rows, max_rows: int, random_state: int) -> Rows:
     """Rows of a stratified sample, ascending: each class by its share, but five rows of it where there are so many.
 
@@ -42,11 +53,7 @@ def chosen_rows(codes: Rows, max_rows: int, random_state: int) -> Rows:
     counts = np.bincount(codes[codes >= 0])
     if counts.sum() <= max_rows:
         return np.flatnonzero(codes >= 0)
-    exact = counts * (max_rows / counts.sum())
-    share = np.floor(exact).astype(np.int64)
-    largest_remainders = np.argsort(share - exact, kind="stable")[: max_rows - share.sum()]
-    share[largest_remainders] += 1
-    share = np.minimum(np.maximum(share, _FEWEST), counts)
+    share = class_shares(counts, max_rows)
     rng = np.random.default_rng(random_state)
     order = rng.permutation(len(codes))
     drawn = [order[codes[order] == c][:n] for c, n in enumerate(share)]

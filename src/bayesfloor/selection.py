@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from .sampling import chosen_rows, label_codes, picked
 from .table_file import TableFile
 from .targets import label_notes, labels_from
 
-__all__ = ["RawTable", "raw_table", "select"]
+__all__ = ["ChosenColumns", "RawTable", "chosen_columns", "raw_table", "select"]
 
 Rows = NDArray[np.int64]
 
@@ -66,29 +66,8 @@ def select(
     groups: str | None, max_rows: int | None, random_state: int, needs_target: bool = True, holds_labels: bool = False,
 ) -> RawTable:  # fmt: skip
     """Settle which columns and rows are used, and read them."""
-    twice = sorted({n for n in file.names if file.names.count(n) > 1})
-    if twice:
-        raise DataError(f"{name} has more than one column named {listed([quoted(n) for n in twice])}: rename them")
-    if target is None and needs_target and "y" in file.side_columns:
-        target = "y"
-    if target is None and needs_target:
-        shown = listed([quoted(n) for n in file.names], 12)
-        raise ParameterError(f"say which column of {name} holds the labels (target, --target): it has {shown}")
-    label = "" if target is None else _found(file.names, target, "target", name)
-    group = "" if groups is None else _found(file.names, groups, "groups", name)
-    dropped = _names(file.names, drop, "drop", name)
-    kept = _names(file.names, keep, "keep", name)
-    if label and label in dropped:
-        raise ParameterError(f"{quoted(label)} is the target: it cannot be dropped")
-    if label and group == label:
-        raise ParameterError(f"{quoted(label)} is the target: it cannot be the groups as well")
-    side = [n for n in file.side_columns if n not in (label, group, *kept)]
-    features = [n for n in file.names if n not in (label, group, *dropped, *side) and (not kept or n in kept)]
-    if not features:
-        raise DataError(
-            f"no column of {name} is left to learn from: it has only {listed([quoted(n) for n in file.names])}"
-        )
-    used = [n for n in file.names if n in {*features, label, group}]
+    columns = chosen_columns(file, name, target, drop, keep, groups, needs_target)
+    label, group, used = columns.label, columns.group, columns.used
     notes = list(file.notes)
     if max_rows is not None and label:
         codes = label_codes(part[label] for part in file.chunks([label], [label]))
@@ -117,11 +96,51 @@ def select(
         unknown = np.flatnonzero(codes < 0)
         codes[unknown] = codes.max(initial=0) + 1 + np.arange(len(unknown))
         group_numbers = codes
-    left_out = tuple(n for n in file.names if n not in used)
     return RawTable(
-        name, frame[features], y, group_numbers, at.astype(np.int64) + 1, tuple(notes), n_rows, n_unlabelled, label,
-        group, left_out,
+        name, frame[columns.features], y, group_numbers, at.astype(np.int64) + 1, tuple(notes), n_rows, n_unlabelled,
+        label, group, columns.left_out,
     )  # fmt: skip
+
+
+class ChosenColumns(NamedTuple):
+    """Columns by name: labels and groups (or ""), features, all that are read, and those that are not."""
+
+    label: str
+    group: str
+    features: list[str]
+    used: list[str]
+    left_out: tuple[str, ...]
+
+
+def chosen_columns(
+    file: TableFile, name: str, target: str | int | None, drop: Sequence[str], keep: Sequence[str],
+    groups: str | None = None, needs_target: bool = True,
+) -> ChosenColumns:  # fmt: skip
+    """Settle which columns are used, and what for."""
+    twice = sorted({n for n in file.names if file.names.count(n) > 1})
+    if twice:
+        raise DataError(f"{name} has more than one column named {listed([quoted(n) for n in twice])}: rename them")
+    if target is None and needs_target and "y" in file.side_columns:
+        target = "y"
+    if target is None and needs_target:
+        shown = listed([quoted(n) for n in file.names], 12)
+        raise ParameterError(f"say which column of {name} holds the labels (target, --target): it has {shown}")
+    label = "" if target is None else _found(file.names, target, "target", name)
+    group = "" if groups is None else _found(file.names, groups, "groups", name)
+    dropped = _names(file.names, drop, "drop", name)
+    kept = _names(file.names, keep, "keep", name)
+    if label and label in dropped:
+        raise ParameterError(f"{quoted(label)} is the target: it cannot be dropped")
+    if label and group == label:
+        raise ParameterError(f"{quoted(label)} is the target: it cannot be the groups as well")
+    side = [n for n in file.side_columns if n not in (label, group, *kept)]
+    features = [n for n in file.names if n not in (label, group, *dropped, *side) and (not kept or n in kept)]
+    if not features:
+        raise DataError(
+            f"no column of {name} is left to learn from: it has only {listed([quoted(n) for n in file.names])}"
+        )
+    used = [n for n in file.names if n in {*features, label, group}]
+    return ChosenColumns(label, group, features, used, tuple(n for n in file.names if n not in used))
 
 
 def _found(names: Sequence[str], wanted: str | int, what: str, where: str) -> str:

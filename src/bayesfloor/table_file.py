@@ -1,13 +1,25 @@
 """What every file of a table offers: columns by name, whole or some rows at a time."""
 
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 import pandas as pd
 
-__all__ = ["CHUNK_ROWS", "InMemory", "TableFile", "first_line"]
+__all__ = ["CHUNK_ROWS", "InMemory", "TableFile", "chunk_rows", "first_line"]
 
 CHUNK_ROWS = 50_000
+_CHUNK_CELLS = 2**22
+
+
+def chunk_rows(n_columns: int) -> int:
+    """Rows that are read at a time: fewer if they are wide.
+
+    Examples
+    --------
+    >>> chunk_rows(10), chunk_rows(10_000)
+    (50000, 419)
+    """
+    return max(1, min(CHUNK_ROWS, _CHUNK_CELLS // max(n_columns, 1)))
 
 
 class TableFile(Protocol):
@@ -22,8 +34,10 @@ class TableFile(Protocol):
     def frame(self, columns: Sequence[str], labels: Sequence[str] = ()) -> pd.DataFrame:
         """These columns, all rows."""
 
-    def chunks(self, columns: Sequence[str], labels: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
-        """These columns, some rows at a time."""
+    def chunks(
+        self, columns: Sequence[str], labels: Sequence[str] = (), like: Mapping[str, Any] | None = None
+    ) -> Iterator[pd.DataFrame]:
+        """These columns, some rows at a time; text has its types still to be settled unless `like` gives them."""
 
     def settled(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
         """Rows picked from chunks, with the types that `frame` would give them."""
@@ -47,7 +61,9 @@ class InMemory:
     def frame(self, columns: Sequence[str], labels: Sequence[str] = ()) -> pd.DataFrame:
         return self._frame.iloc[:, [self.names.index(column) for column in columns]].set_axis(list(columns), axis=1)
 
-    def chunks(self, columns: Sequence[str], labels: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
+    def chunks(
+        self, columns: Sequence[str], labels: Sequence[str] = (), like: Mapping[str, Any] | None = None
+    ) -> Iterator[pd.DataFrame]:
         yield self.frame(columns)
 
     def settled(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .columns import Column, Encoded, encode_column, quoted
+from .columns import Column
+from .encoding import accounts, column_notes, encoded_columns, identifier_warning
 from .errors import BayesfloorWarning, DataError, ParameterError, listed
-from .files import free_memory
 from .labels import encode_labels, plain
 from .plain_frames import is_complete, plain_frame, plain_labels
 from .selection import RawTable, raw_table, select
@@ -118,7 +118,7 @@ def read_table(
     max_rows : int, optional
         Read a sample of so many rows, drawn at random within each class in proportion to its size, but five rows at
         least of each class that has them. The file is read twice in parts: once to count the labels, then for the
-        rows drawn, so that memory is needed for the sample only. ARFF, NPY and NPZ are held whole.
+        rows drawn, so that memory is needed for the sample only. ARFF and NPZ are held whole.
     random_state : int
         Draws the sample.
 
@@ -232,64 +232,23 @@ def as_arrays(X: Any, y: Any, target: Any, groups: Any) -> tuple[Any, Any, Any, 
 def _encoded(raw: RawTable, keep: Sequence[str]) -> Table:
     assert raw.y is not None
     check_labels(raw.y, raw.target, raw.n_file_rows)
-    wanted = {part.strip() for name in ([keep] if isinstance(keep, str) else keep) for part in (name, *name.split(","))}
-    encoded: list[Encoded] = []
-    width = 0
-    for name in raw.frame.columns:
-        part = encode_column(raw.frame[name], name, raw.rows, wanted=name in wanted)
-        encoded.append(part)
-        width += len(part.values)
-        if 16 * width * len(raw.rows) > free_memory():
-            raise DataError(
-                f"the columns of {raw.name} up to {quoted(name)} make {width} features of {len(raw.rows):,} rows, more "
-                "than fits into memory: drop columns, or read fewer rows (max_rows, --max-rows)"
-            )
-    values = [column for part in encoded for column in part.values]
-    if not values:
-        why = listed([f"{quoted(part.column.name)} ({part.column.note})" for part in encoded])
-        raise DataError(f"no column of {raw.name} is left to learn from: {why}")
-    grouped = []
-    if raw.groups is not None:
-        grouped = [Column(raw.group_column, "groups", 0, int(raw.groups.max()) + 1, "groups")]
+    encoded = encoded_columns(raw, keep)
     table = Table(
         name=raw.name,
-        X=np.ascontiguousarray(np.stack(values, axis=1)),
+        X=np.ascontiguousarray(np.stack([column for part in encoded for column in part.values], axis=1)),
         y=raw.y,
         groups=raw.groups,
         rows=raw.rows,
         features=tuple(name for part in encoded for name in part.names),
-        columns=(
-            Column(raw.target, "labels", raw.n_unlabelled, len(encode_labels(raw.y)[0]), "target"),
-            *grouped,
-            *(part.column for part in encoded),
-            *(Column(name, "not read", 0, 0, "left out", "as told") for name in raw.left_out),
-        ),
-        notes=(*raw.notes, *_notes([part.column for part in encoded], len(raw.rows))),
+        columns=accounts(raw, encoded),
+        notes=(*raw.notes, *column_notes([part.column for part in encoded], len(raw.rows))),
         n_file_rows=raw.n_file_rows,
         target=raw.target,
     )
-    identifiers = [quoted(part.column.name) for part in encoded if part.column.kind == "identifier"]
+    identifiers = identifier_warning(table.columns)
     if identifiers:
-        looks = "look like identifiers and are" if len(identifiers) > 1 else "looks like an identifier and is"
-        why = f"{listed(identifiers)} {looks} left out: an identifier tells rows apart, not classes"
-        if any("if kept" in part.column.note for part in encoded):
-            why += "; to use numbers all the same, name ALL the columns to use, these among them (keep, --keep)"
-        warnings.warn(why, BayesfloorWarning, stacklevel=3)
+        warnings.warn(identifiers, BayesfloorWarning, stacklevel=3)
     return table
-
-
-def _notes(columns: Sequence[Column], n: int) -> list[str]:
-    notes = []
-    gone = [f"{quoted(c.name)} ({c.note})" for c in columns if c.use == "left out"]
-    if gone:
-        notes.append(f"columns left out: {listed(gone, 8)}")
-    gaps = [c for c in columns if c.n_missing and c.use == "feature"]
-    if gaps:
-        shares = [f"{quoted(c.name)} {c.n_missing / n:.1%}" for c in sorted(gaps, key=lambda c: -c.n_missing)]
-        notes.append(f"missing values filled with the median and marked by a column of their own: {listed(shares, 8)}")
-    telling = ("most frequent", "belong together", "month first")
-    notes += [f"{quoted(c.name)}: {c.note}" for c in columns if any(words in c.note for words in telling)]
-    return notes
 
 
 def _clean(value: Any) -> str:

@@ -12,10 +12,13 @@ from .columns import MISSING_WORDS, quoted, text_of
 from .errors import DataError, listed
 
 __all__ = [
+    "check_classes",
     "check_labels",
+    "class_notes",
     "label_notes",
     "label_text",
     "labels_from",
+    "regression_target",
     "typed_labels",
     "words_for_nothing",
 ]
@@ -115,22 +118,30 @@ def typed_labels(series: "pd.Series[Any]", decimal: str = ".") -> "pd.Series[Any
 
 def check_labels(y: NDArray[Any], name: str, n_file_rows: int) -> None:
     """Refuse labels that are none, all alike, or measurements."""
-    if not len(y):
+    check_classes(pd.unique(y), len(y), name, n_file_rows)
+
+
+def check_classes(classes: NDArray[Any], n_labels: int, name: str, n_file_rows: int) -> None:
+    """Refuse the distinct labels of `n_labels` rows that are none, one alone, or measurements."""
+    if not len(classes):
         raise DataError(f"the target {quoted(name)} has no labels: all {n_file_rows:,} values are missing")
-    n_distinct = len(pd.unique(y))
-    if n_distinct == 1:
-        text = str(y[0]) if len(str(y[0])) <= 40 else f"{str(y[0])[:37]}..."
+    if len(classes) == 1:
+        text = str(classes[0]) if len(str(classes[0])) <= 40 else f"{str(classes[0])[:37]}..."
         raise DataError(f"the target {quoted(name)} has only one class, {text!r}: a floor needs at least two")
-    is_measured = y.dtype.kind in "iuf" and n_distinct > max(_MANY_NUMBERS, len(y) / 10)
-    if n_distinct > _MOST_CLASSES or is_measured:
-        raise _regression_target(name, n_distinct)
+    is_measured = classes.dtype.kind in "iuf" and len(classes) > max(_MANY_NUMBERS, n_labels / 10)
+    if len(classes) > _MOST_CLASSES or is_measured:
+        raise regression_target(name, len(classes))
 
 
 def label_notes(y: NDArray[Any], name: str) -> list[str]:
     """What a reader should know of labels that are text: words that may mean nothing, and spellings."""
-    if y.dtype.kind != "U":
+    return class_notes(*np.unique(y, return_counts=True), name) if y.dtype.kind == "U" else []
+
+
+def class_notes(levels: NDArray[Any], counts: NDArray[np.int64], name: str) -> list[str]:
+    """The same of the sorted distinct labels, and how many rows have each."""
+    if levels.dtype.kind != "U":
         return []
-    levels, counts = np.unique(y, return_counts=True)
     notes = [
         f"the label {str(level)!r} of {quoted(name)} is taken for a class ({n:,} rows): empty those cells if it means "
         "that there is no label"
@@ -174,11 +185,11 @@ def _whole(values: Floats, name: str) -> NDArray[Any]:
         return values.astype(np.int64)
     n_distinct = len(np.unique(values))
     if n_distinct > _MANY_FRACTIONS:
-        raise _regression_target(name, n_distinct)
+        raise regression_target(name, n_distinct)
     return values
 
 
-def _regression_target(name: str, n_distinct: int) -> DataError:
+def regression_target(name: str, n_distinct: int) -> DataError:
     """The error for a target that has too many values for classes."""
     return DataError(
         f"the target {quoted(name)} has {n_distinct:,} distinct values: is it a regression target? A floor is for "
