@@ -7,7 +7,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["BayesfloorWarning", "DataError", "DataTypeError", "ParameterError", "listed", "numbers_from"]
+__all__ = [
+    "BayesfloorWarning",
+    "ClusterError",
+    "DataError",
+    "DataTypeError",
+    "ParameterError",
+    "listed",
+    "numbers_from",
+]
 
 
 class DataError(ValueError):
@@ -20,6 +28,10 @@ class DataTypeError(TypeError):
 
 class ParameterError(ValueError):
     """A parameter is out of its range."""
+
+
+class ClusterError(ValueError):
+    """A cluster cannot be reached, was lost, or could not do a piece of work; the message says what to do."""
 
 
 class BayesfloorWarning(UserWarning):
