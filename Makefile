@@ -58,6 +58,9 @@ evidence: .venv/for-test
 	$(RUN) benchmarks/real_data.py fashion_mnist --out benchmarks/results/fashion_mnist.md
 	$(RUN) benchmarks/large_file.py --out benchmarks/results/large_file.md
 	$(RUN) benchmarks/report_picture.py
+	$(RUN) benchmarks/plan_costs.py measure
+	$(RUN) benchmarks/plan_costs.py fit
+	$(RUN) benchmarks/scale.py --rows 10000000 --out benchmarks/results/scale.md --docs docs/scale.md
 	$(RUN) benchmarks/stopping.py --out benchmarks/results/stopping.md --docs docs/stopping.md
 	$(MAKE) leaderboard bench
 

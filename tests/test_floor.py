@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from bayesfloor import BayesfloorWarning, DataError, ParameterError, problems
 from bayesfloor.doubts import width_with_more
-from bayesfloor.evidence import Evidence, judge, score_space, shrunk_shares
+from bayesfloor.evidence import Evidence, ScoreSpace, judge, shrunk_shares
 from bayesfloor.floor import estimate
 from bayesfloor.noise import noise_check
 from bayesfloor.own_scores import from_scores
@@ -126,10 +126,12 @@ def test_locked_rows_touch_no_choice() -> None:
     # With all labels of the locked rows flipped, parts, models, settings and weights must come out the same: on two
     # classes the same decisions then err exactly where they were right.
     X, y = problems.get("moons").sample(400, random_state=0)
-    stages, fold, _ = cross_fit(X, y, 2, effort="fast", seed=0)
+    fitted = cross_fit(X, y, 2, effort="fast", seed=0)
+    stages, fold = fitted.stages, fitted.fold
     flipped = np.where(fold == 0, 1 - y, y)
-    again, same_fold, _ = cross_fit(X, flipped, 2, effort="fast", seed=0)
-    np.testing.assert_array_equal(same_fold, fold)
+    refitted = cross_fit(X, flipped, 2, effort="fast", seed=0)
+    again = refitted.stages
+    np.testing.assert_array_equal(refitted.fold, fold)
     assert (fold == 0).sum() == 80
     wrong, tested = locked_errors(stages[0], stages[1], y, fold, np.ones(2))
     wrong_flipped, tested_flipped = locked_errors(again[0], again[1], flipped, fold, np.ones(2))
@@ -419,4 +421,4 @@ def test_rule_widens_with_doubt_and_confidence() -> None:
 def test_score_space_has_few_dimensions() -> None:
     rng = np.random.default_rng(0)
     for n_classes, dimensions in ((2, 1), (3, 2), (5, 4), (12, 4)):
-        assert score_space(rng.dirichlet(np.ones(n_classes), 50)).shape == (50, dimensions)
+        assert ScoreSpace.of(rng.dirichlet(np.ones(n_classes), 50)).n_columns == dimensions

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from . import arena, bounds, callbacks, classical, frames, plots, problems
     from .bounds import Bound
     from .comparison import Comparison, compare
-    from .errors import BayesfloorWarning, DataError, DataTypeError, ParameterError
+    from .errors import BayesfloorWarning, ClusterError, DataError, DataTypeError, ParameterError
     from .floor import estimate
     from .how_much_data import samples_needed
     from .interval import ConfidenceInterval
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from .neighbours import ball_counts
     from .noise import noise_check
     from .own_scores import from_scores
+    from .planning import Plan, plan
     from .radii import AdaptiveRadii, GivenRadii, PaperRadii
     from .result import FloorResult
+    from .run import Run
     from .soft_labels import calibrated_soft_label_error, duplicate_bounds, repeated_label_bounds, soft_label_error
     from .stopping import FloorStopping
     from .tables import Table, read_table, table_from_frame
@@ -32,6 +34,7 @@ _HOME = {
     "BayesfloorWarning": "errors",
     "BenchmarkLearner": "learner",
     "Bound": "bounds",
+    "ClusterError": "errors",
     "Comparison": "comparison",
     "ConfidenceInterval": "interval",
     "DataError": "errors",
@@ -41,6 +44,8 @@ _HOME = {
     "GivenRadii": "radii",
     "PaperRadii": "radii",
     "ParameterError": "errors",
+    "Plan": "planning",
+    "Run": "run",
     "Table": "tables",
     "arithmetic_weights": "weights",
     "ball_counts": "neighbours",
@@ -52,6 +57,7 @@ _HOME = {
     "from_scores": "own_scores",
     "nearest_labels": "nearest",
     "noise_check": "noise",
+    "plan": "planning",
     "read_table": "tables",
     "repeated_label_bounds": "soft_labels",
     "samples_needed": "how_much_data",
@@ -66,6 +72,7 @@ __all__ = [
     "BayesfloorWarning",
     "BenchmarkLearner",
     "Bound",
+    "ClusterError",
     "Comparison",
     "ConfidenceInterval",
     "DataError",
@@ -75,6 +82,8 @@ __all__ = [
     "GivenRadii",
     "PaperRadii",
     "ParameterError",
+    "Plan",
+    "Run",
     "Table",
     "arena",
     "arithmetic_weights",
@@ -91,6 +100,7 @@ __all__ = [
     "from_scores",
     "nearest_labels",
     "noise_check",
+    "plan",
     "plots",
     "problems",
     "read_table",

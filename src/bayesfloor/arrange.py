@@ -1,28 +1,31 @@
 """What is asked for, settled: refusals before any work, an order of rows and classes, groups, classifiers by name."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .blocks import reference_rows
 from .errors import DataError, DataTypeError, ParameterError
 from .interval import check_level
 from .labels import plain
-from .learners import LIBRARY
+from .learners import FOREST, LIBRARY
 from .neighbours import group_codes
-from .standardize import class_keys, order_by_content, standardize
+from .standardize import Standard, class_keys, order_by_content
 from .validate import Dataset, row_keys
 
 __all__ = [
     "EFFORTS",
-    "arranged_rows",
-    "check_request",
+    "Arrangement",
     "check_seed",
+    "check_settings",
     "check_size",
     "grouped_rows",
     "independent_rows",
     "named_classifiers",
+    "near_points",
 ]
 
 Floats = NDArray[np.float64]
@@ -64,15 +67,14 @@ def check_seed(random_state: Any) -> None:
         raise ParameterError(f"random_state must be a whole number, 0 or more; got {random_state!r}")
 
 
-def check_request(data: Dataset, effort: Any, confidence_level: Any, random_state: Any) -> None:
-    """Refuse settings out of their range, and too little data."""
+def check_settings(effort: Any, confidence_level: Any, random_state: Any) -> None:
+    """Refuse settings out of their range."""
     if not isinstance(effort, str) or effort not in EFFORTS:
         raise ParameterError(f"effort must be one of {', '.join(EFFORTS)}; got {effort!r}")
     check_level(confidence_level)
     if not 0.5 <= confidence_level <= 0.99:
         raise ParameterError(f"confidence_level must be between 0.5 and 0.99, got {confidence_level!r}")
     check_seed(random_state)
-    check_size(data)
 
 
 def check_size(data: Dataset) -> None:
@@ -87,16 +89,50 @@ def check_size(data: Dataset) -> None:
         )
 
 
-def arranged_rows(data: Dataset) -> tuple[Floats, Rows, Rows]:
-    """Standardized rows, their order, and a code for each class; all depend on the content alone, not on its units."""
-    points, _ = standardize(data.X, unit_variance=True)
-    near = np.clip(points, -_FAR, _FAR)
-    spread = ((near - near.mean(axis=0)) ** 2).sum(axis=1)
-    mean_spread = np.bincount(data.labels, weights=spread) / data.class_counts
-    keys = class_keys(row_keys(np.round(near, 6)), data.labels, data.n_classes)  # only where the others tie
-    by_content = np.lexsort((keys, np.round(mean_spread / mean_spread.max(), 6), data.class_counts))
-    codes = np.argsort(by_content)
-    return near, order_by_content(points, codes[data.labels], data.n_classes), codes
+@dataclass(frozen=True, eq=False)
+class Arrangement:
+    """Rows and classes in an order that depends on their content alone, not on units or names.
+
+    Attributes
+    ----------
+    standard : Standard
+        Medians and deviations of the columns.
+    near : ndarray
+        Standardized rows, in the order they came in.
+    order : ndarray
+        Of the rows.
+    codes : ndarray
+        Of the classes.
+    """
+
+    standard: Standard
+    near: Floats
+    order: Rows
+    codes: Rows
+
+    @classmethod
+    def of(cls, data: Dataset) -> "Arrangement":
+        """Of the rows of `data`."""
+        reference = reference_rows(len(data.X))
+        standard = Standard.of(data.X if reference is None else data.X[reference], unit_variance=True)
+        points = standard.apply(data.X)
+        near = np.clip(points, -_FAR, _FAR)
+        spread = ((near - near.mean(axis=0)) ** 2).sum(axis=1)
+        mean_spread = np.bincount(data.labels, weights=spread) / np.bincount(data.labels)
+        keys = class_keys(row_keys(np.round(near, 6)), data.labels, data.n_classes)  # only where the others tie
+        by_content = np.lexsort((keys, np.round(mean_spread / mean_spread.max(), 6), data.class_counts))
+        codes = np.argsort(by_content)
+        return cls(standard, near, order_by_content(points, codes[data.labels], data.n_classes), codes)
+
+    @property
+    def back(self) -> Rows:
+        """Where the arranged rows were."""
+        return np.argsort(self.order)
+
+
+def near_points(standard: Standard, X: Floats) -> Floats:
+    """Rows as the library sees them."""
+    return np.clip(standard.apply(X), -_FAR, _FAR)
 
 
 def named_classifiers(classifiers: Any) -> dict[str, Any]:
@@ -112,6 +148,6 @@ def named_classifiers(classifiers: Any) -> dict[str, Any]:
     for name, model in named.items():
         if not hasattr(model, "fit"):
             raise ParameterError(f"classifiers must be scikit-learn classifiers, got {model!r}")
-        if name in LIBRARY:
+        if name in LIBRARY or name == FOREST:
             raise ParameterError(f"the library has a learner {name!r} already: choose another name")
     return named

@@ -33,6 +33,8 @@ _EXAMPLES_OF = {
   bayesfloor estimate visits.csv --target outcome --groups patient
   bayesfloor estimate embeddings.npz --json > floor.json          # arrays X and y
   bayesfloor estimate huge.csv --target label --max-rows 50000
+  bayesfloor estimate huge.parquet --target label --memory-limit 3GB --checkpoint run1     # in blocks; can be resumed
+  bayesfloor estimate huge.parquet --target label --scheduler tcp://10.0.0.1:8786          # on a Dask cluster
 """,
     "report": """examples:
   bayesfloor report data.csv --target label -o report.html
@@ -117,6 +119,7 @@ def parser() -> argparse.ArgumentParser:
         one = command(name, text)
         _table_options(one)
         _estimate_options(one)
+        _run_options(one, in_blocks=name == "estimate")
         if name != "estimate":
             _model_options(one)
     one = command("scores", "the floor from your own model's out-of-sample scores")
@@ -166,6 +169,14 @@ def _estimate_options(one: argparse.ArgumentParser, *, priors: bool = True) -> N
     _setting(one, "effort", "confidence", "seed", "jobs")
     if priors:
         one.add_argument("--priors", choices=("balanced",), help="floor for classes of equal share")
+
+
+def _run_options(one: argparse.ArgumentParser, *, in_blocks: bool) -> None:
+    larger = "larger tables are read in blocks" if in_blocks else "larger tables are refused"
+    one.add_argument("--memory-limit", metavar="SIZE", help=f"such as 3GB; {larger}")
+    one.add_argument("--checkpoint", metavar="DIR", help="keep finished pieces here: run again to go on")
+    scheduler = "of a Dask cluster, whose workers can read FILE" if in_blocks else argparse.SUPPRESS
+    one.add_argument("--scheduler", metavar="ADDRESS", help=scheduler)
 
 
 def _setting(one: argparse.ArgumentParser, *names: str) -> None:

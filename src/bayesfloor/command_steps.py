@@ -20,6 +20,10 @@ __all__ = ["STEPS"]
 
 def _estimate(options: Namespace) -> None:
     _check_output(options)
+    if _in_blocks(options):
+        result = _floor_in_blocks(options)
+        _deliver(options, str(result), result.to_dict())
+        return
     table = _read(options)
     result = _floor(options, table)
     _deliver(options, str(result) if options.quiet else f"{table}\n\n{result}", result.to_dict())
@@ -31,6 +35,7 @@ def _report(options: Namespace) -> None:
     path = Path(options.output or f"{_stem(options.file)}-floor.html")
     _check_output(options, path)
     check_model_options(options, needed=False)
+    _refuse_blocks(options)
     table = _read(options)
     has_model = options.error is not None or options.predictions is not None
     model = model_figures(options, table) if has_model else None
@@ -44,6 +49,7 @@ def _compare(options: Namespace) -> None:
 
     _check_output(options)
     check_model_options(options, needed=True)
+    _refuse_blocks(options)
     table = _read(options)
     model = model_figures(options, table)  # before the long part: what is wrong with it is said at once
     result = _floor(options, table)
@@ -219,15 +225,53 @@ def _progress(options: Namespace) -> Any:
         progress.close()
 
 
-def _floor(options: Namespace, table: Table) -> Any:
+def _floor(options: Namespace, table: Any) -> Any:
     from .floor import estimate
 
     with _progress(options) as progress:
         return estimate(
             table, effort=options.effort, random_state=options.seed, n_jobs=options.jobs,
             confidence_level=getattr(options, "confidence", 0.95), priors=getattr(options, "priors", None),
-            progress=progress,
+            progress=progress, run=_run(options),
         )  # fmt: skip
+
+
+def _run(options: Namespace) -> Any:
+    from .run import Run
+
+    return Run(
+        cluster=getattr(options, "scheduler", None), memory_limit=getattr(options, "memory_limit", None),
+        checkpoint=getattr(options, "checkpoint", None),
+    )  # fmt: skip
+
+
+def _file_rows(options: Namespace) -> Any:
+    from .opening import FileRows
+
+    return FileRows(Path(options.file), options.target, options.drop, options.keep)
+
+
+def _in_blocks(options: Namespace) -> bool:
+    """Whether the file is read in blocks: by workers of a cluster, or because it is too large."""
+    if options.scheduler is not None:
+        if options.groups is not None or options.max_rows is not None:
+            raise ParameterError("a cluster works on all rows: leave out --groups and --max-rows, or --scheduler")
+        return True
+    return options.groups is None and options.max_rows is None and _file_rows(options).is_large(_run(options))
+
+
+def _floor_in_blocks(options: Namespace) -> Any:
+    return _floor(options, _file_rows(options))
+
+
+def _refuse_blocks(options: Namespace) -> None:
+    if options.scheduler is not None:
+        raise ParameterError("on a cluster there is only bayesfloor estimate, which prints its result (--json)")
+    if options.memory_limit is not None and options.max_rows is None and _file_rows(options).is_large(_run(options)):
+        raise ParameterError(
+            f"{Path(options.file).name} is too large for --memory-limit {options.memory_limit}, and only bayesfloor "
+            "estimate reads it in blocks: raise the limit, or take a sample (--max-rows)"
+        )
 
 
 def _compared(result: Any, model: dict[str, Any]) -> Any:

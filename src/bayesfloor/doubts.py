@@ -22,21 +22,22 @@ def doubts(
     confidence_level: float,
     *,
     grouped: bool = False,
+    held: bool = False,
 ) -> tuple[str, ...]:
-    """Reasons for doubt, the weightiest first."""
+    """Reasons for doubt, the weightiest first; `held`: there were more rows than models were trained on."""
     found = []
     judgement = judge(evidence, confidence_level)
     width, later = judgement.high - judgement.low, width_with_more(evidence, confidence_level)
     falling = evidence.half_error - evidence.error > 2 * evidence.sampling
     if falling:
         found.append(
-            f"the learning curve is still falling ({evidence.half_error:.1%} with half the rows, {evidence.error:.1%} "
-            "with all)"
+            f"the learning curve is still falling ({evidence.half_error:.1%} with half the {'training ' * held}rows, "
+            f"{evidence.error:.1%} with all)"
         )
     if (falling or width > _WIDE) and later < 0.9 * width:
+        what = "training on 4x more of the rows (effort='thorough' does)" if held else "about 4x more data"
         found.append(
-            f"the interval is {100 * width:.1f} points wide: about 4x more data would narrow it to about "
-            f"{100 * later:.1f} points"
+            f"the interval is {100 * width:.1f} points wide: {what} would narrow it to about {100 * later:.1f} points"
         )
     if data.copied_share > 0.01 and not grouped:
         found.append(f"{data.copied_share:.1%} of the rows are copies: pass groups=, or drop them")

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Evidence", "Judgement", "judge", "score_space", "shrunk_shares", "summarise"]
+__all__ = ["BALL_CLASSES", "Evidence", "Judgement", "ScoreSpace", "judge", "shrunk_shares", "summarise"]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 _SURELY = 3.0  # standard errors
 _DIMENSIONS = 4  # balls stay full up to about so many
-_BALL_CLASSES = 3  # ... and are as good as the best up to two
+BALL_CLASSES = 3  # ... and are as good as the best up to two
 _CLASSES = 5  # up to so many classes the scores are taken whole, C - 1 dimensions
 
 
@@ -84,7 +84,7 @@ class Evidence:
     def terms(self) -> dict[str, float]:
         """Corrections of the error that the rule weighs; balls where the score space has one or two dimensions."""
         return {
-            "ball": self.ball - self.error if self.n_classes <= _BALL_CLASSES else 0.0,
+            "ball": self.ball - self.error if self.n_classes <= BALL_CLASSES else 0.0,
             "half": self.half_error - self.error,
             "moved late": self.moved_late,
         }
@@ -124,20 +124,49 @@ def shrunk_shares(counts: Rows) -> Floats:
     return np.asarray((even + kept * (counts - even)) / n)
 
 
-def score_space(P: Floats) -> Floats:
+@dataclass(frozen=True, eq=False)
+class ScoreSpace:
     """Coordinates in which balls are drawn: C - 1 log-odds, or the principal directions of many.
 
     Twice the log-odds of two classes; up to five classes all C - 1 dimensions of the centred log-probabilities; beyond,
     the four directions that carry most, since balls in more are empty and classes that compete anywhere do so in few.
     """
+
+    mean: Floats
+    axes: Floats
+
+    @classmethod
+    def of(cls, P: Floats) -> "ScoreSpace":
+        """Directions that carry most of these probabilities.
+
+        Examples
+        --------
+        >>> ScoreSpace.of(np.full((3, 7), 1 / 7)).n_columns
+        4
+        """
+        n_classes = P.shape[1]
+        if n_classes == 2:
+            return cls(np.zeros(2), np.array([[2.0], [0.0]]))
+        logs = _centred_logs(P)
+        mean = logs.mean(axis=0)
+        logs -= mean
+        _, vectors = np.linalg.eigh(logs.T @ logs)
+        kept = n_classes - 1 if n_classes <= _CLASSES else _DIMENSIONS
+        return cls(mean, vectors[:, ::-1][:, :kept])
+
+    @property
+    def n_columns(self) -> int:
+        """Number of coordinates."""
+        return self.axes.shape[1]
+
+    def apply(self, P: Floats) -> Floats:
+        """Coordinates of these probabilities."""
+        return np.asarray((_centred_logs(P) - self.mean) @ self.axes)
+
+
+def _centred_logs(P: Floats) -> Floats:
     logs = np.log(np.maximum(P, 1e-4))
-    logs -= logs.mean(axis=1, keepdims=True)
-    if P.shape[1] == 2:
-        return 2 * logs[:, :1]
-    logs -= logs.mean(axis=0)
-    _, vectors = np.linalg.eigh(logs.T @ logs)
-    kept = P.shape[1] - 1 if P.shape[1] <= _CLASSES else _DIMENSIONS
-    return np.asarray(logs @ vectors[:, ::-1][:, :kept])
+    return np.asarray(logs - logs.mean(axis=1, keepdims=True))
 
 
 def judge(evidence: Evidence, confidence_level: float) -> Judgement:

@@ -1,6 +1,7 @@
-"""A part of the rows to train on, another to predict, and what several learners need of both."""
+"""Rows to train on, rows to predict, and the coordinates that several learners need of both."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-__all__ = ["COMPONENTS", "WIDE", "Fold", "log_probabilities", "standardized"]
+__all__ = ["COMPONENTS", "WIDE", "Fold", "Scale", "Unseen", "log_probabilities"]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -21,21 +22,19 @@ COMPONENTS, _LEADING = 128, 60
 
 @dataclass(eq=False)
 class Fold:
-    """Rows to train on, rows to predict, and what several learners need of both.
+    """Rows to train on, and what several learners need of them.
 
     Parameters
     ----------
     X, y : ndarray
         Training rows; codes 0..n_classes-1, of which some may be missing here.
-    T : ndarray
-        Rows to predict.
     n_classes : int
     seed : int
+    effort : str
     """
 
     X: Floats
     y: Rows
-    T: Floats
     n_classes: int
     seed: int
     effort: str = "balanced"
@@ -56,42 +55,41 @@ class Fold:
         return np.asarray((self.counts + 0.5) / (self.n + 0.5 * self.n_classes), dtype=np.float64)
 
     @cached_property
-    def standard(self) -> tuple[Floats, Floats]:
-        """Standardized training rows and rows to predict, clipped; principal components if there are many columns."""
-        Z, T = standardized(self.X, self.T)
-        return (Z, T) if Z.shape[1] <= WIDE else components(Z, T, COMPONENTS)
+    def own(self) -> "Unseen":
+        """The training rows themselves, in all coordinates."""
+        return Unseen(self, self.X)
 
     @cached_property
-    def radial(self) -> tuple[Floats, Floats]:
-        """Squared distance from the centre, standardized and, where there are rows for it, Mahalanobis."""
-        Z, T = self.standard
+    def scale(self) -> "Scale":
+        """Mean and deviation of the columns."""
+        return Scale.of(self.X)
+
+    @cached_property
+    def components(self) -> "Components | None":
+        """Principal components, if there are many columns."""
+        Z = self.scale.apply(self.X)
+        return Components.of(Z, COMPONENTS) if Z.shape[1] > WIDE else None
+
+    @cached_property
+    def cholesky(self) -> Floats | None:
+        """Factor of the shrunk covariance of the standardized columns, where there are rows for it."""
+        Z = self.own.standard
         d = Z.shape[1]
-        columns = [(Z**2).mean(axis=1)], [(T**2).mean(axis=1)]
-        if 1 < d <= self.n / 15:
-            shrink = min(0.9, d / self.n + 0.01)
-            L = np.linalg.cholesky((1 - shrink) * np.cov(Z.T) + shrink * np.eye(d))
-            for part, rows in zip(columns, (Z, T), strict=True):
-                part.append((solve_triangular(L, rows.T, lower=True) ** 2).mean(axis=0))
-        return np.stack(columns[0], axis=1), np.stack(columns[1], axis=1)
+        if not 1 < d <= self.n / 15:
+            return None
+        shrink = min(0.9, d / self.n + 0.01)
+        return np.linalg.cholesky((1 - shrink) * np.cov(Z.T) + shrink * np.eye(d))
 
     @cached_property
-    def with_radial(self) -> tuple[Floats, Floats]:
-        """The columns as they are, and the distances from the centre."""
-        return np.hstack([self.X, self.radial[0]]), np.hstack([self.T, self.radial[1]])
-
-    @cached_property
-    def weighted(self) -> tuple[Floats, Floats]:
-        """Standardized columns, each stretched by its importance to the trees: distances without the noise columns.
-
-        Very many columns share their importance among them: its root is taken, and the leading components.
-        """
+    def column_weights(self) -> Floats:
+        """Importance of each column to the trees."""
         importances = self.forest.feature_importances_[: self.X.shape[1]] + 1e-6
-        weights = np.maximum(importances / importances.max(), 1e-3)
-        if len(weights) <= WIDE:
-            Z, T = self.standard
-            return Z * weights, T * weights
-        Z, T = standardized(self.X, self.T)
-        return components(Z * np.sqrt(weights), T * np.sqrt(weights), _LEADING)
+        return np.asarray(np.maximum(importances / importances.max(), 1e-3))
+
+    @cached_property
+    def weighted_components(self) -> "Components":
+        """Of very many columns, each stretched by the root of its importance, which they share among them."""
+        return Components.of(self.scale.apply(self.X) * np.sqrt(self.column_weights), _LEADING)
 
     @cached_property
     def forest(self) -> Any:
@@ -106,7 +104,102 @@ class Fold:
             random_state=self.seed,
             n_jobs=1,
         )
-        return trees.fit(self.with_radial[0], self.y)
+        return trees.fit(self.own.with_radial, self.y)
+
+
+@dataclass(eq=False)
+class Unseen:
+    """Rows in the coordinates of a fold: those to predict, or those it trains on."""
+
+    fold: Fold
+    X: Floats
+    _made: dict[str, Any] = field(default_factory=dict)
+
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """What several settings of a learner share, made by the first that asks."""
+        if name not in self._made:
+            self._made[name] = make()
+        return self._made[name]
+
+    def forget(self) -> None:
+        """Let go of what settings of one learner shared."""
+        self._made.clear()
+
+    @cached_property
+    def scaled(self) -> Floats:
+        """Standardized columns, clipped."""
+        return self.fold.scale.apply(self.X)
+
+    @cached_property
+    def standard(self) -> Floats:
+        """Standardized columns; principal components if there are many."""
+        return self.scaled if self.fold.components is None else self.fold.components.apply(self.scaled)
+
+    @cached_property
+    def radial(self) -> Floats:
+        """Squared distance from the centre, standardized and, where there are rows for it, Mahalanobis."""
+        columns = [(self.standard**2).mean(axis=1)]
+        if self.fold.cholesky is not None:
+            columns.append((solve_triangular(self.fold.cholesky, self.standard.T, lower=True) ** 2).mean(axis=0))
+        return np.stack(columns, axis=1)
+
+    @cached_property
+    def with_radial(self) -> Floats:
+        """The columns as they are, and the distances from the centre."""
+        return np.hstack([self.X, self.radial])
+
+    @cached_property
+    def weighted(self) -> Floats:
+        """Standardized columns, each stretched by its importance to the trees: distances without the noise columns."""
+        weights = self.fold.column_weights
+        if len(weights) <= WIDE:
+            return self.standard * weights
+        return self.fold.weighted_components.apply(self.scaled * np.sqrt(weights))
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """Mean and deviation of training columns; those that are constant there become 0."""
+
+    mean: Floats
+    deviation: Floats
+
+    @classmethod
+    def of(cls, X: Floats) -> "Scale":
+        """Of these rows."""
+        mean, deviation = X.mean(axis=0), X.std(axis=0)
+        return cls(mean, np.where(deviation > 1e-12 * (1 + np.abs(mean)), deviation, np.inf))
+
+    def apply(self, X: Floats) -> Floats:
+        """Standardized, and clipped."""
+        return np.clip((X - self.mean) / self.deviation, -_FAR, _FAR)
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """Leading principal components, all on one scale: they keep their proportions."""
+
+    mean: Floats
+    axes: Floats
+    scale: float
+
+    @classmethod
+    def of(cls, Z: Floats, most: int) -> "Components":
+        """Of these rows. Signs do not matter to any learner, nor does the basis of equal eigenvalues."""
+        mean = Z.mean(axis=0)
+        Z, most = Z - mean, min(most, len(Z) - 1)
+        if len(Z) < Z.shape[1]:  # the smaller of the two matrices
+            values, vectors = np.linalg.eigh(Z @ Z.T)
+            leading = np.argsort(values)[::-1][:most]
+            axes = Z.T @ (vectors[:, leading] / np.sqrt(np.maximum(values[leading], 1e-12 * values.max())))
+        else:
+            values, vectors = np.linalg.eigh(Z.T @ Z)
+            axes = vectors[:, np.argsort(values)[::-1][:most]]
+        return cls(mean, axes, float(np.sqrt(((Z @ axes) ** 2).mean(axis=0).max())) or 1.0)
+
+    def apply(self, Z: Floats) -> Floats:
+        """Rows in these coordinates."""
+        return np.asarray((Z - self.mean) @ self.axes / self.scale)
 
 
 def log_probabilities(P: Floats, columns: Rows | None = None, n_classes: int | None = None) -> Floats:
@@ -123,27 +216,3 @@ def log_probabilities(P: Floats, columns: Rows | None = None, n_classes: int | N
         P = full
     P = np.maximum(P, _LEAST)
     return np.log(P / P.sum(axis=1, keepdims=True))
-
-
-def standardized(X: Floats, T: Floats) -> tuple[Floats, Floats]:
-    """Both by mean and deviation of the training rows, clipped; columns that are constant there become 0."""
-    mean, deviation = X.mean(axis=0), X.std(axis=0)
-    deviation = np.where(deviation > 1e-12 * (1 + np.abs(mean)), deviation, np.inf)
-    return np.clip((X - mean) / deviation, -_FAR, _FAR), np.clip((T - mean) / deviation, -_FAR, _FAR)
-
-
-def components(Z: Floats, T: Floats, most: int) -> tuple[Floats, Floats]:
-    """Leading principal components, all on one scale: they keep their proportions."""
-    Z, T = Z - Z.mean(axis=0), T - Z.mean(axis=0)
-    most = min(most, len(Z) - 1)
-    # Signs do not matter to any learner, nor does the basis of equal eigenvalues.
-    if len(Z) < Z.shape[1]:  # the smaller of the two matrices
-        values, vectors = np.linalg.eigh(Z @ Z.T)
-        leading = np.argsort(values)[::-1][:most]
-        axes = Z.T @ (vectors[:, leading] / np.sqrt(np.maximum(values[leading], 1e-12 * values.max())))
-    else:
-        values, vectors = np.linalg.eigh(Z.T @ Z)
-        axes = vectors[:, np.argsort(values)[::-1][:most]]
-    Z, T = Z @ axes, T @ axes
-    scale = float(np.sqrt((Z**2).mean(axis=0).max())) or 1.0
-    return Z / scale, T / scale

@@ -3,6 +3,7 @@
 import numbers
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -10,21 +11,28 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from .block_counts import BlockCounter
+from .blocks import LARGE, ArrayBlocks, Blocks, Part, drawn_rows, reference_rows, rows_at
+from .cluster import is_dask
 from .errors import BayesfloorWarning
 from .interval import ConfidenceInterval, sampling_variance, score_interval
 from .neighbours import BallCounter
 from .occupancy import Occupancy, doubts
-from .radii import PaperRadii, RadiusRule
+from .radii import Counter, PaperRadii, RadiusRule
 from .ratios import density_ratios, neighbour_shares
 from .risk import apply_floor, change_priors, error_terms
 from .settings import check_numbers, class_sequence, ensemble, radius_rule, target_priors
-from .standardize import class_keys, order_by_content, standardize
+from .standardize import Standard, class_keys, order_by_content, standardize
 from .validate import Dataset, row_keys, validate
 
 __all__ = ["BenchmarkLearner"]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
+
+# Centres where the rows lie in blocks and nobody says how many: their number, not that of the rows, then decides how
+# long it takes, and twenty thousand leave a standard error of 0.3 % at most.
+_BLOCK_QUERIES = 20_000
 
 
 class BenchmarkLearner(BaseEstimator):
@@ -63,7 +71,8 @@ class BenchmarkLearner(BaseEstimator):
         Level of `interval_`.
     max_queries : int, optional
         Use only about so many points as ball centres (drawn at random per class, two at least of each), all
-        points as neighbours; the interval widens accordingly.
+        points as neighbours; the interval widens accordingly. None means all points, or 20,000 for a Dask
+        collection of more than 65,536 rows.
     random_state : int, RandomState or None, default 0
         Draws the centres if there are `max_queries`; nothing else is random.
     n_jobs : int, optional
@@ -79,6 +88,11 @@ class BenchmarkLearner(BaseEstimator):
         Covers sampling noise, not the bias of the estimate; inside [0, 1 - 1/C].
     standard_error_ : float
         Its standard error.
+    subsample_error_ : float
+        The part of it that is due to using only some points as centres: its square is a part of the square. 0.0
+        if all points are.
+    centres_ : ndarray of int
+        Rows that were ball centres.
     radii_, weights_ : ndarray of shape (L,)
         The ensemble, radii ascending.
     occupancy_ : Occupancy
@@ -92,6 +106,7 @@ class BenchmarkLearner(BaseEstimator):
     sample_error_ : ndarray of shape (N,)
         Each row's term; their mean is the estimate. NaN for rows that were no centres. 1/2 (for two
         classes) can mean an ambiguous point as well as a mislabelled one: this figure cannot tell.
+        For Dask collections of more than 65,536 rows the terms of `centres_` only.
     class_error_ : ndarray of shape (C,)
         Each class's share; they add up to the estimate. A symmetric split, not the error rate of the best
         classifier within the class.
@@ -119,6 +134,9 @@ class BenchmarkLearner(BaseEstimator):
     >>> 0.1587 in learner.interval_, learner.reliable_
     (True, True)
     """
+
+    sample_error_: Floats
+    standard_error_: float
 
     def __init__(
         self,
@@ -167,38 +185,102 @@ class BenchmarkLearner(BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (N, d)
-            Lists, numpy arrays, or a frame with numeric columns.
+            Lists, numpy arrays, or a frame with numeric columns; or a Dask array or DataFrame, whose rows then stay
+            on the workers of the cluster that is connected to.
         y : array-like of shape (N,)
-            Labels of any hashable kind.
+            Labels of any hashable kind. For Dask also a Series, or the name of a column of `X`.
         """
         check_numbers(self.get_params(deep=False))
+        if is_dask(X):
+            return self._fit_dask(X, y)
         data = validate(X, y)
-        rule = radius_rule(self.radii)
-        priors = target_priors(self.priors, data)
-        class_order = class_sequence(self.class_order, data)
+        self._settle(data)
         points, unit = standardize(data.X, unit_variance=self.standardize)
         counter = BallCounter(points, data.labels, data.n_classes, self.n_jobs)
+        self._estimate(counter, self._centres(data, points), unit, data)
+        terms = self.sample_error_
+        self.sample_error_ = np.full(data.n_samples, np.nan)
+        self.sample_error_[self.centres_] = terms
+        return self._named(hasattr(X, "columns"), data)._warned()
 
-        nodes, weights, order = ensemble(rule, self.weights, self.n_nodes, self.order, points.shape[1])
+    def fit_blocks(self, blocks: Blocks, data: Dataset) -> Self:
+        """Estimate the floor of rows that lie in blocks.
+
+        Parameters
+        ----------
+        blocks : Blocks
+            Finite rows, no column of them constant, and the codes of their classes.
+        data : Dataset
+            What is known of them: `classes`, and `class_counts` of all rows. Its own rows are not looked at.
+        """
+        check_numbers(self.get_params(deep=False))
+        return self._fit_blocks(blocks, data)._named(False, data)._warned()
+
+    def _fit_blocks(self, blocks: Blocks, data: Dataset) -> Self:
+        self._settle(data)
+        n = blocks.n_samples
+        reference = reference_rows(n)
+        sample, _ = rows_at(blocks, np.arange(n) if reference is None else reference)
+        standard = Standard.of(sample, unit_variance=self.standardize)
+        points = blocks.derived(partial(_standardized, standard=standard), blocks.n_columns)
+        try:
+            limit = self.max_queries or _BLOCK_QUERIES
+            centres = np.arange(n) if limit >= n else self._block_centres(blocks, limit)
+            self._estimate(BlockCounter(points), centres, standard.unit, data)
+        finally:
+            points.close()
+        return self
+
+    def _block_centres(self, blocks: Blocks, n: int) -> Rows:
+        # Another draw than the sample that the library learned its scores from, which `estimate` draws by a seed too.
+        return drawn_rows(blocks, n, _seed(self.random_state), draw=1)[0]
+
+    def _fit_dask(self, X: Any, y: Any) -> Self:
+        from .block_dataset import block_dataset, chosen_columns
+        from .distributed import blocks_from_dask
+
+        blocks, classes, names, _ = blocks_from_dask(X, y, progress=self.progress)
+        try:
+            if blocks.n_samples <= LARGE:
+                rows, codes = rows_at(blocks, np.arange(blocks.n_samples))
+                return self.fit(_framed(rows, names) if hasattr(X, "columns") else rows, classes[codes])
+            data, varies = block_dataset(blocks, classes, names)
+            if varies.all():
+                self._fit_blocks(blocks, data)
+            else:
+                varying = blocks.derived(partial(chosen_columns, chosen=varies), int(varies.sum()))
+                try:
+                    self._fit_blocks(varying, data)
+                finally:
+                    varying.close()
+        finally:
+            blocks.close()
+        return self._named(hasattr(X, "columns"), data)._warned()
+
+    def _settle(self, data: Dataset) -> tuple[RadiusRule, Floats, str | list[int]]:
+        """Rule, target priors and class order; refused before anything takes long."""
+        return radius_rule(self.radii), target_priors(self.priors, data), class_sequence(self.class_order, data)
+
+    def _estimate(self, counter: Counter, centres: Rows, unit: float, data: Dataset) -> None:
+        """All figures, from balls around the centres; `sample_error_` in their order."""
+        rule, priors, class_order = self._settle(data)
+        nodes, weights, order = ensemble(rule, self.weights, self.n_nodes, self.order, counter.n_features)
         self._tell("choosing radii", 0, 1)
         radii = rule.radii(nodes, counter, order, unit)
         self._tell("choosing radii", 1, 1)
-
-        centres = self._centres(data, points)
+        own = counter.rows_at(centres)[1]
         terms, errors, loo_errors, n_neighbours = self._count(
-            counter, centres, radii, weights, data, priors, class_order
+            counter, centres, own, radii, weights, data, priors, class_order
         )
-        self._set_errors(terms, data, centres, priors)
-        self._set_interval(errors, data, centres, priors)
-        self.leave_one_out_error_ = float(_class_means(loo_errors, data, centres) @ priors)
+        self.centres_ = centres
+        self._set_errors(terms, own, data, priors)
+        self._set_interval(errors, own, data, priors)
+        self.leave_one_out_error_ = float(_class_means(loo_errors, own, data.n_classes) @ priors)
         self.radii_, self.weights_ = radii * unit, weights
         self.occupancy_ = Occupancy.of(n_neighbours, self.radii_, weights)
         self.classes_, self.priors_ = data.classes, priors
         self.n_features_in_, self.notes_ = data.n_columns, data.notes
-        if hasattr(X, "columns"):
-            self.feature_names_in_ = np.array(data.feature_names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._n_rows = data.n_samples
         self.reasons_ = doubts(
             self.occupancy_,
             self.bayes_error_,
@@ -209,14 +291,25 @@ class BenchmarkLearner(BaseEstimator):
             data,
         )
         self.reliable_ = not self.reasons_
+
+    def _named(self, has_names: bool, data: Dataset) -> Self:
+        if has_names:
+            self.feature_names_in_ = np.array(data.feature_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return self
+
+    def _warned(self) -> Self:
         if not self.reliable_:
-            warnings.warn(f"unreliable estimate: {'; '.join(self.reasons_)}", BayesfloorWarning, stacklevel=2)
+            warnings.warn(f"unreliable estimate: {'; '.join(self.reasons_)}", BayesfloorWarning, stacklevel=3)
         return self
 
     def _centres(self, data: Dataset, points: Floats) -> Rows:
         """All rows, or `max_queries` of them drawn per class in proportion, two at least of each."""
         if self.max_queries is None or self.max_queries >= data.n_samples:
             return np.arange(data.n_samples)
+        if data.n_samples > LARGE:  # as in blocks: an order by content would need all rows in one place
+            return self._block_centres(ArrayBlocks(points, data.labels, data.n_classes), self.max_queries)
         seed = _seed(self.random_state)
         keys = class_keys(row_keys(points), data.labels, data.n_classes)
         order, share = order_by_content(points, data.labels, data.n_classes), self.max_queries / data.n_samples
@@ -231,8 +324,9 @@ class BenchmarkLearner(BaseEstimator):
 
     def _count(
         self,
-        counter: BallCounter,
+        counter: Counter,
         centres: Rows,
+        labels: Rows,
         radii: Floats,
         weights: Floats,
         data: Dataset,
@@ -248,7 +342,7 @@ class BenchmarkLearner(BaseEstimator):
         for rows, counts in counter.blocks(radii, wanted, self.progress):
             block = slice(start, start + len(rows))
             start += len(rows)
-            own = data.labels[rows]
+            own = labels[block]
             ratios = apply_floor(density_ratios(counts, own, weights), own, data.priors, self.ratio_floor)
             ratios = change_priors(ratios, own, data.priors, priors)
             terms[block] = error_terms(ratios, own, priors, class_order)
@@ -260,9 +354,8 @@ class BenchmarkLearner(BaseEstimator):
             n_neighbours[block] = counts.sum(axis=1)
         return terms, errors, loo_errors, n_neighbours
 
-    def _set_errors(self, terms: Floats, data: Dataset, centres: Rows, priors: Floats) -> None:
+    def _set_errors(self, terms: Floats, own: Rows, data: Dataset, priors: Floats) -> None:
         """Estimate and its attribution, each adding up to it; rescaled where the upper limit cuts it."""
-        own = data.labels[centres]
         n_centres = np.bincount(own, minlength=data.n_classes)
         # Each class counts by its (target) prior: for given priors, and for centres drawn per class.
         terms = terms * (priors * len(own) / n_centres)[own][:, None]
@@ -271,26 +364,27 @@ class BenchmarkLearner(BaseEstimator):
         self.bayes_error_ = min(raw, limit)
         if raw > limit:
             terms *= limit / raw
-        self.sample_error_ = np.full(data.n_samples, np.nan)
-        self.sample_error_[centres] = terms.sum(axis=1)
+        self.sample_error_ = terms.sum(axis=1)
         pair = np.zeros((data.n_classes, data.n_classes))
         np.add.at(pair, own, terms)
         self.pair_error_ = pair / len(own)
         self.class_error_ = self.pair_error_.sum(axis=1)
 
-    def _set_interval(self, errors: Floats, data: Dataset, centres: Rows, priors: Floats) -> None:
+    def _set_interval(self, errors: Floats, own: Rows, data: Dataset, priors: Floats) -> None:
         """Standard error and interval; with `max_queries` both pay for the centres left out."""
-        own, estimate = data.labels[centres], self.bayes_error_
+        estimate, left_out = self.bayes_error_, 0.0
         target = None if self.priors is None else priors
-        class_errors = _class_means(errors, data, centres)
+        class_errors = _class_means(errors, own, data.n_classes)
         variance, n_equivalent = sampling_variance(estimate, class_errors, data.class_counts, target)
-        if len(centres) < data.n_samples:
+        if len(own) < data.n_samples:
             n_centres = np.bincount(own, minlength=data.n_classes)
-            weighted = self.sample_error_[centres]  # carries q_k n / n_k already, and so does its spread
+            weighted = self.sample_error_  # carries q_k n / n_k already, and so does its spread
             spread = np.array([weighted[own == c].var(ddof=1) for c in range(data.n_classes)])
             spread *= (n_centres / len(own)) ** 2
-            variance += float((spread * (1 / n_centres - 1 / data.class_counts)).sum())
-            n_equivalent = min(n_equivalent, float(len(centres)))
+            left_out = float((spread * (1 / n_centres - 1 / data.class_counts)).sum())
+            variance += left_out
+            n_equivalent = min(n_equivalent, float(len(own)))
+        self.subsample_error_ = float(np.sqrt(left_out))
         self.standard_error_ = float(np.sqrt(variance))
         n_effective = estimate * (1 - estimate) / variance if variance > 0 and estimate > 0 else n_equivalent
         interval = score_interval(estimate, n_effective, self.confidence_level)
@@ -311,12 +405,18 @@ class BenchmarkLearner(BaseEstimator):
             f"Floor (Bayes error rate): {self.bayes_error_:.2%}, {100 * interval.confidence_level:g}% interval "
             f"{interval.low:.2%} to {interval.high:.2%}{'' if self.reliable_ else ', NOT RELIABLE'}",
             f"  the lowest error that any classifier could reach on data like these "
-            f"({len(self.sample_error_)} rows, {self.n_features_in_} columns, {len(self.classes_)} classes);",
+            f"({self._n_rows} rows, {self.n_features_in_} columns, {len(self.classes_)} classes);",
             "  an estimate: its interval covers sampling noise, not bias",
             f"  balls of radius {self.radii_[0]:.3g} to {self.radii_[-1]:.3g} hold {occupancy.mean[0]:.0f} to "
             f"{occupancy.mean[-1]:.0f} neighbours on average; {occupancy.empty_share:.1%} are empty",
             f"  reliable: {'yes' if self.reliable_ else 'NO'}",
         ]
+        if self.subsample_error_:
+            lines.insert(
+                3,
+                f"  from balls around {len(self.centres_)} of the rows: that makes {self.subsample_error_:.2%} of the "
+                f"standard error of {self.standard_error_:.2%}",
+            )
         lines += [f"    - {reason}" for reason in self.reasons_]
         lines += [f"  note: {note}" for note in self.notes_]
         pairs = [
@@ -342,9 +442,18 @@ def _lost(scores: Floats, own: Rows) -> Floats:
     return 1 - best[np.arange(len(own)), own] / best.sum(axis=1)
 
 
-def _class_means(values: Floats, data: Dataset, centres: Rows) -> Floats:
-    own = data.labels[centres]
-    return np.bincount(own, weights=values, minlength=data.n_classes) / np.bincount(own, minlength=data.n_classes)
+def _class_means(values: Floats, own: Rows, n_classes: int) -> Floats:
+    return np.bincount(own, weights=values, minlength=n_classes) / np.bincount(own, minlength=n_classes)
+
+
+def _standardized(part: Part, standard: Standard) -> Floats:
+    return standard.apply(part.X)
+
+
+def _framed(rows: Floats, names: list[str]) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=names)
 
 
 def _seed(random_state: Any) -> int:

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .blocks import reference_rows
+from .cluster import is_dask
 from .errors import DataError, ParameterError, numbers_from
 from .labels import encode_labels
-from .standardize import safe_exponent
+from .standardize import safe_exponent, spread_out
 from .validate import feature_matrix
 from .workers import Progress, check_memory, n_threads
 
@@ -48,7 +50,7 @@ def ball_counts(
     memory_limit: int | None = None,
     progress: Progress | None = None,
     algorithm: str = "auto",
-) -> Counts:
+) -> Any:
     """Count the points of each class within each radius of each query.
 
     A pair counts if and only if the float64 sum of squared differences is at most the squared radius,
@@ -56,7 +58,7 @@ def ball_counts(
 
     Parameters
     ----------
-    X : array-like of shape (N, d)
+    X : array-like of shape (N, d), or Dask array or DataFrame
     labels : array-like of shape (N,)
         Any hashable labels; classes are counted in their sorted order.
     radii : array-like of shape (L,)
@@ -78,12 +80,20 @@ def ball_counts(
     Returns
     -------
     ndarray of int32, shape (n_queries, n_classes, L)
+        For Dask's collections a Dask array of it, in chunks like the rows; `n_jobs`, `memory_limit` and `algorithm`
+        do not matter there.
 
     Examples
     --------
     >>> ball_counts([[0.0], [1.0], [2.0]], ["a", "b", "b"], [1.0, 2.0])[0].tolist()
     [[0, 0], [1, 2]]
     """
+    if is_dask(X):
+        from .dask_counts import distributed_ball_counts
+
+        if exclude_groups is not None:
+            raise ParameterError("exclude_groups needs rows in memory, not a Dask collection")
+        return distributed_ball_counts(X, labels, _checked_radii(radii), queries=queries, progress=progress)
     points, codes, classes = labelled_points(X, labels)
     counter = BallCounter(points, codes, len(classes), n_jobs, memory_limit, algorithm)
     groups = group_codes(exclude_groups, len(points))
@@ -141,6 +151,32 @@ class BallCounter:
         self.n_jobs, self.memory_limit = n_jobs, memory_limit
         self._tiles: Any = None
         self._trees: Any = None
+
+    @property
+    def n_samples(self) -> int:
+        """Number of points."""
+        return len(self.points)
+
+    @property
+    def n_features(self) -> int:
+        """Number of coordinates."""
+        return self.points.shape[1]
+
+    @property
+    def class_counts(self) -> Rows:
+        """Points of each class."""
+        return np.bincount(self.labels, minlength=self.n_classes)
+
+    def spread_out(self, n: int) -> Rows:
+        """Up to `n` rows, evenly spaced over the rows sorted by their distance from the mean."""
+        reference = reference_rows(self.n_samples)
+        if reference is None:
+            return spread_out(self.points, self.labels, self.n_classes, n)
+        return reference[spread_out(self.points[reference], self.labels[reference], self.n_classes, n)]
+
+    def rows_at(self, rows: Rows) -> tuple[Floats, Rows]:
+        """Points and labels of these rows."""
+        return self.points[rows], self.labels[rows]
 
     def counts(
         self,

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from .arrange import check_seed, check_size
+from .conclusion import pair_shares
 from .errors import DataError
 from .evidence import summarise
-from .floor import ball_estimate, estimate, pair_shares
+from .floor import estimate
 from .fold import log_probabilities
 from .interval import ConfidenceInterval, check_level, score_interval, upper_limit
 from .labels import plain
+from .learned import ball_estimate, pair_table
 from .pool import Stage, pooled
 from .result import Estimate, FloorResult, LearnerScore
 from .standardize import order_by_content
@@ -111,7 +113,7 @@ def from_scores(
         learning_curve=(),
         classes=tuple(plain(data.classes)),
         priors=tuple(data.priors.tolist()),
-        pair_error=pair_shares(P, row_weights, value),
+        pair_error=pair_shares(pair_table(P, row_weights), value),
         reasons=("the floor is that of the scores: what they have lost, this estimate cannot see",),
         notes=(read_as, *(note for note in data.notes if not note.startswith("constant"))),
         evidence={"error": error, "plugin": plugin, "ball": ball, "n": data.n_samples},

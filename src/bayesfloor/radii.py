@@ -3,6 +3,7 @@
 A rule names the interval its nodes lie in, the defaults that suit it, and turns nodes into radii.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -10,17 +11,47 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import ParameterError, numbers_from
-from .neighbours import BallCounter
 from .ratios import neighbour_shares
-from .standardize import order_by_content
 from .weights import minimum_norm_weights
+from .workers import Progress
 
-__all__ = ["AdaptiveRadii", "GivenRadii", "PaperRadii", "RadiusRule"]
+__all__ = ["AdaptiveRadii", "Counter", "GivenRadii", "PaperRadii", "RadiusRule"]
 
 Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
 
 # Candidate radii grow by this factor; eight steps double the radius.
 _STEP = 2 ** (1 / 8)
+_SPAN = 2.0**14  # of the candidates at most
+
+
+class Counter(Protocol):
+    """What a rule asks of the points: `BallCounter`, or `BlockCounter` where they lie in blocks."""
+
+    n_classes: int
+
+    @property
+    def n_samples(self) -> int:
+        """Number of points."""
+
+    @property
+    def n_features(self) -> int:
+        """Number of coordinates."""
+
+    @property
+    def class_counts(self) -> Rows:
+        """Points of each class."""
+
+    def spread_out(self, n: int) -> Rows:
+        """Up to `n` rows, evenly spaced over the rows sorted by their distance from the mean."""
+
+    def rows_at(self, rows: Rows) -> tuple[Floats, Rows]:
+        """Points and labels of these rows."""
+
+    def blocks(
+        self, radii: Floats, rows: Rows | None = None, progress: Progress | None = None
+    ) -> Iterator[tuple[Rows, NDArray[np.int32]]]:
+        """Counts around `rows` (default all) in blocks of bounded memory, as pairs (rows, counts)."""
 
 
 @runtime_checkable
@@ -33,7 +64,7 @@ class RadiusRule(Protocol):
     def defaults(self, n_features: int) -> tuple[int, int]:
         """Number of nodes and of vanishing moments if the user names none."""
 
-    def radii(self, nodes: Floats, counter: BallCounter, order: int, unit: float) -> Floats:
+    def radii(self, nodes: Floats, counter: Counter, order: int, unit: float) -> Floats:
         """Radius of each node, in units of the counter's points; `unit` is their length in the data's."""
 
 
@@ -81,15 +112,15 @@ class AdaptiveRadii:
         """Twelve nodes, one vanishing moment."""
         return 12, 1
 
-    def radii(self, nodes: Floats, counter: BallCounter, order: int, unit: float) -> Floats:
+    def radii(self, nodes: Floats, counter: Counter, order: int, unit: float) -> Floats:
         """Nodes are squared shares of the largest radius; on discrete data all radii hold the same points."""
         largest, is_discrete = self.largest(counter, order)
         # Where distances come in steps a ratio is no smooth function of the radius: nothing to extrapolate.
         return largest * (1 - 1e-9 * (1 - nodes)) if is_discrete else largest * np.sqrt(nodes)
 
-    def largest(self, counter: BallCounter, order: int) -> tuple[float, bool]:
+    def largest(self, counter: Counter, order: int) -> tuple[float, bool]:
         """Largest radius, by leave-one-out likelihood over a grid of candidates; whether rows mostly have equals."""
-        probes = _spread_out(counter, self.max_probes)
+        probes = counter.spread_out(self.max_probes)
         candidates, closest = self._candidates(counter)
         if len(candidates) == 0:  # all points coincide: any radius holds all of them
             return 1.0, True
@@ -100,12 +131,12 @@ class AdaptiveRadii:
         smaller = candidates[0] * _STEP ** window[:-1]
         grid = np.concatenate([[min(closest * 1e-3, smaller[0] / 2)], smaller, candidates])
         windows = [slice(i, i + below + 1) for i in range(1, len(candidates) + 1)]
-        priors = np.bincount(counter.labels, minlength=counter.n_classes) / len(counter.labels)
+        priors = counter.class_counts / counter.n_samples
         single = np.zeros(len(grid))
         ensemble = np.zeros(len(candidates))
-        n_alone, everyone = 0, len(probes) == len(counter.points)
+        n_alone, everyone = 0, len(probes) == counter.n_samples
         for rows, counts in counter.blocks(grid, None if everyone else probes):
-            own = counter.labels[rows]
+            own = counter.rows_at(rows)[1]
             prior = priors[own]
             n_alone += int((counts[:, :, 0].sum(axis=1) == 0).sum())
             single += [_log_likelihood(counts[:, :, [i]], own, np.ones(1), prior) for i in range(len(grid))]
@@ -116,18 +147,19 @@ class AdaptiveRadii:
             return float(grid[np.argmax(single)]), True
         return self.shrink * float(candidates[np.argmax(ensemble)]), False
 
-    def _candidates(self, counter: BallCounter) -> tuple[Floats, float]:
+    def _candidates(self, counter: Counter) -> tuple[Floats, float]:
         """From about four neighbours on average to everyone, by a constant factor; and the closest distance."""
-        sample = counter.points[_spread_out(counter, 512)]
+        sample, _ = counter.rows_at(counter.spread_out(512))
         squared = [((sample[i + 1 :] - sample[i]) ** 2).sum(axis=1) for i in range(len(sample) - 1)]
         distances = np.sqrt(np.sort(np.concatenate(squared)))
         distances = distances[distances > 0]
         if len(distances) == 0:
             return distances, 0.0
-        share = min(1.0, max(4 / len(counter.points), 1e-3))
+        share = min(1.0, max(4 / counter.n_samples, 1e-3))
         # A far-off point must not stretch the grid: twice what holds 99 % of all pairs is enough.
         reach = 2 * distances[int(0.99 * (len(distances) - 1))]
         low, high = distances[int(share * (len(distances) - 1))], min(distances[-1], reach)
+        low = max(low, high / _SPAN)  # rows that nearly coincide must not stretch it either
         n_steps = int(np.ceil(np.log(high / low) / np.log(_STEP)))
         # Off the distances themselves: rounding would decide a candidate that ties with them on a lattice.
         return low * (1 + 1e-6) * _STEP ** np.arange(n_steps + 1), float(distances[0])
@@ -163,10 +195,10 @@ class PaperRadii:
         """L = d + 1 nodes, d vanishing moments (the paper asks for L > d)."""
         return n_features + 1, n_features
 
-    def radii(self, nodes: Floats, counter: BallCounter, order: int, unit: float) -> Floats:
+    def radii(self, nodes: Floats, counter: Counter, order: int, unit: float) -> Floats:
         """Radius of each xi."""
-        n_samples, n_features = counter.points.shape
-        return nodes * float(n_samples / counter.n_classes) ** (-1 / (2 * max(1, n_features))) / unit
+        size = float(counter.n_samples / counter.n_classes)
+        return nodes * size ** (-1 / (2 * max(1, counter.n_features))) / unit
 
 
 @dataclass(frozen=True)
@@ -203,7 +235,7 @@ class GivenRadii:
         """Squared shares of the largest radius."""
         return (np.array(self.values) / self.values[-1]) ** 2
 
-    def radii(self, nodes: Floats, counter: BallCounter, order: int, unit: float) -> Floats:
+    def radii(self, nodes: Floats, counter: Counter, order: int, unit: float) -> Floats:
         """The radii as given."""
         return np.array(self.values) / unit
 
@@ -215,12 +247,3 @@ def _log_likelihood(counts: NDArray[np.int32], own: NDArray[np.int64], weights: 
     # One neighbour's worth of prior keeps empty balls from a likelihood of zero.
     p_own = shares[np.arange(len(own)), own] * n_neighbours + prior
     return float(np.log(p_own / (shares.sum(axis=1) * n_neighbours + 1)).sum())
-
-
-def _spread_out(counter: BallCounter, n: int) -> NDArray[np.int64]:
-    """Up to `n` rows, evenly spaced over the rows sorted by their distance from the mean."""
-    n_samples = len(counter.points)
-    if n_samples <= n:
-        return np.arange(n_samples)
-    order = order_by_content(counter.points, counter.labels, counter.n_classes)
-    return order[np.linspace(0, n_samples - 1, n).round().astype(np.int64)]

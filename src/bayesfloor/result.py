@@ -141,7 +141,9 @@ class FloorResult:
 
     def _rows(self) -> NDArray[np.float64]:
         if self.posterior is None:
-            raise DataError("this result was read from JSON, which does not keep single rows: estimate again")
+            raise DataError(
+                "this result has no single rows: it was read from JSON, or the table was too large to keep them"
+            )
         return self.posterior
 
     def __str__(self) -> str:

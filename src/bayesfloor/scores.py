@@ -6,8 +6,10 @@ has seen.
 """
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,17 +17,16 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from .errors import BayesfloorWarning, DataError
-from .fold import Fold, log_probabilities
-from .learners import LIBRARY
+from .fold import Fold, Unseen, log_probabilities
+from .learners import LIBRARY, Learner, Models
 from .pool import N_FOLDS, Pool, Stage
-from .workers import Progress, run_tasks
+from .workers import Progress, Threads, Workers
 
-__all__ = ["cross_fit", "locked_errors", "one_of_each"]
+__all__ = ["CrossFit", "Library", "cross_fit", "locked_errors", "one_of_each", "training"]
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Rows = NDArray[np.int64]
-Learner = Callable[[Fold], dict[str, Floats]]
 
 _SEEN = 5  # rows of each class that a limited training set keeps
 
@@ -39,6 +40,29 @@ class _Task:
     train: Rows
     predict: Sequence[Rows]  # each set goes to one copy of the stage
     seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class CrossFit:
+    """What was predicted, and by what.
+
+    Attributes
+    ----------
+    stages : list of Stage
+        Whole, half, quarter, and quarter again by other models.
+    fold : ndarray
+        Fold of each row; fold 0 is locked.
+    dropped : list of str
+        Learners that failed, with the reason.
+    library : Library
+    tasks : list
+    """
+
+    stages: list[Stage]
+    fold: Rows
+    dropped: list[str]
+    library: "Library"
+    tasks: list[_Task]
 
 
 def assign_parts(labels: Rows, groups: Rows | None, n_parts: int, rng: np.random.Generator) -> Rows:
@@ -86,9 +110,9 @@ def cross_fit(
     effort: str = "balanced",
     max_rows: int = 10_000,
     seed: int = 0,
-    threads: int = 1,
+    workers: Workers | None = None,
     progress: Progress | None = None,
-) -> tuple[list[Stage], Rows, list[str]]:
+) -> CrossFit:
     """Predict every row by models that have not seen it.
 
     Parameters
@@ -101,17 +125,11 @@ def cross_fit(
     extra : mapping of name to scikit-learn classifier, optional
     effort, max_rows
         How many trees; how many rows a model is trained on at most.
-    seed, threads, progress
-
-    Returns
-    -------
-    stages : list of Stage
-        Whole, half, quarter, and quarter again by other models.
-    fold : ndarray
-        Fold of each row; fold 0 is locked.
-    dropped : list of str
-        Learners that failed, with the reason.
+    seed, progress
+    workers : Workers, optional
+        Where models are trained; default: here, in one thread.
     """
+    workers = workers or Threads(1)
     rng = np.random.default_rng(seed)
     fold = _folds(y, groups, rng)
     free, locked = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
@@ -129,38 +147,70 @@ def cross_fit(
         train = _at_most(np.flatnonzero(quarter == k), y, max_rows // 4, rng)
         sets = [np.flatnonzero(quarter == (k + step) % 4) for step in (1, 2)]
         tasks.append(_Task(2, train, [np.concatenate([s, locked]) for s in sets] if k == 0 else sets, k))
-    learners = {**LIBRARY, **{name: _wrapped(name, model) for name, model in (extra or {}).items()}}
-    results: list[dict[str, dict[str, Singles]]] = [{} for _ in tasks]
-    failures: list[str] = []
-    import sklearn.ensemble  # its OpenMP has to be there to be found
-
-    openmp = ThreadpoolController()
-
-    def work(number: int) -> None:
-        task = tasks[number]
-        rows = np.concatenate(task.predict)
-        part = Fold(X[task.train], y[task.train], X[rows], n_classes, seed + task.seed, effort)
-        if len(np.unique(part.y)) < 2:
-            return  # see _gathered
-        # OpenMP's number of threads belongs to the thread that asks: boosting would start its own in each.
-        # Checks of parameters and finiteness, done once, would cost small fits a tenth of their time.
-        checked = sklearn.config_context(assume_finite=True, skip_parameter_validation=True)
-        with openmp.limit(limits=1, user_api="openmp"), checked:
-            for name, learner in learners.items():
-                try:
-                    results[number][name] = _checked(learner(part), (len(rows), n_classes))
-                except Exception as error:  # one learner's trouble must not end the run
-                    failures.append(f"{name} ({type(error).__name__}: {' '.join(str(error).split())[:120]})")
-
+    library = Library(n_classes, effort, seed, tuple((extra or {}).items()))
     # The longest first, so that no thread is left with one at the end.
-    order = sorted(range(len(tasks)), key=lambda i: -len(tasks[i].train))
-    with warnings.catch_warnings():  # once for all threads, which share the filters
-        warnings.simplefilter("ignore")
-        run_tasks(work, order, threads, progress, "training")
-    dropped = sorted(set(failures))
+    tasks.sort(key=lambda task: -len(task.train))
+    found = workers.map(_scores_of_unseen, (X, y, library), tasks, "training", progress)
+    results, failures = [scores for scores, _ in found], [failed for _, failed in found]
+    dropped = sorted(set().union(*failures))
     if dropped:
         warnings.warn(f"left out, because they failed: {'; '.join(dropped)}", BayesfloorWarning, stacklevel=3)
-    return _gathered(tasks, results, y, n_classes), fold, dropped
+    return CrossFit(_gathered(tasks, results, y, n_classes), fold, dropped, library, tasks)
+
+
+@dataclass(frozen=True, eq=False)
+class Library:
+    """Which learners are trained, and how."""
+
+    n_classes: int
+    effort: str
+    seed: int
+    extra: tuple[tuple[str, Any], ...] = ()
+
+    def fold(self, X: Floats, y: Rows, task: "_Task") -> Fold:
+        """What a task trains on."""
+        return Fold(X[task.train], y[task.train], self.n_classes, self.seed + task.seed, self.effort)
+
+    def learners(self) -> dict[str, Learner]:
+        """All learners by name, the user's last."""
+        return {**LIBRARY, **{name: _wrapped(name, model) for name, model in self.extra}}
+
+
+def _scores_of_unseen(X: Floats, y: Rows, library: Library, task: _Task) -> tuple[dict[str, Any], list[str]]:
+    """What all learners, trained on the rows of a task, say of the rows they have not seen; and which failed."""
+    found: dict[str, dict[str, Singles]] = {}
+    failures: list[str] = []
+    fold = library.fold(X, y, task)
+    if len(np.unique(fold.y)) < 2:
+        return found, failures  # see _gathered
+    unseen = Unseen(fold, X[np.concatenate(task.predict)])
+    with training():
+        for name, learner in library.learners().items():
+            try:
+                scores = {setting: model(unseen) for setting, model in learner(fold).items()}
+                found[name] = _checked(scores, (len(unseen.X), library.n_classes))
+            except Exception as error:  # one learner's trouble must not end the run
+                failures.append(f"{name} ({type(error).__name__}: {' '.join(str(error).split())[:120]})")
+            unseen.forget()
+            fold.own.forget()
+    return found, failures
+
+
+@contextmanager
+def training() -> Iterator[None]:
+    """One thread for each fit, and no checks of what was checked already."""
+    import sklearn.ensemble  # its OpenMP has to be there to be found
+
+    # OpenMP's number of threads belongs to the thread that asks: boosting would start its own in each.
+    # Checks of parameters and finiteness, done once, would cost small fits a tenth of their time.
+    checked = sklearn.config_context(assume_finite=True, skip_parameter_validation=True)
+    with _openmp().limit(limits=1, user_api="openmp"), checked:
+        yield
+
+
+@cache
+def _openmp() -> ThreadpoolController:
+    return ThreadpoolController()
 
 
 def _checked(found: dict[str, Floats], shape: tuple[int, int]) -> dict[str, Singles]:
@@ -244,14 +294,18 @@ def _at_most(rows: Rows, y: Rows, limit: int, rng: np.random.Generator) -> Rows:
 def _wrapped(name: str, model: Any) -> Learner:
     """A scikit-learn classifier as a learner."""
 
-    def learner(fold: Fold) -> dict[str, Floats]:
+    def learner(fold: Fold) -> Models:
         from sklearn.base import clone
 
         fitted = clone(model).fit(fold.X, fold.y)
-        if hasattr(fitted, "predict_proba"):
-            P = fitted.predict_proba(fold.T)
-        else:
-            P = (fitted.predict(fold.T)[:, None] == fitted.classes_).astype(np.float64)
-        return {name: log_probabilities(np.asarray(P, dtype=np.float64), fitted.classes_, fold.n_classes)}
+
+        def predict(unseen: Unseen) -> Floats:
+            if hasattr(fitted, "predict_proba"):
+                P = fitted.predict_proba(unseen.X)
+            else:
+                P = (fitted.predict(unseen.X)[:, None] == fitted.classes_).astype(np.float64)
+            return log_probabilities(np.asarray(P, dtype=np.float64), fitted.classes_, fold.n_classes)
+
+        return {name: predict}
 
     return learner

@@ -4,12 +4,15 @@ Medians do not depend on the order of the rows, and the scale is rounded because
 those bits would decide ties at a radius.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
+from .blocks import reference_rows
 from .validate import row_keys
 
-__all__ = ["class_keys", "order_by_content", "safe_exponent", "standardize"]
+__all__ = ["Standard", "class_keys", "order_by_content", "safe_exponent", "spread_out", "standardize"]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -23,6 +26,65 @@ _OUTLYING = 20.0
 # No ball reaches this far, and no square of it overflows.
 _FAR = 1e140
 _LARGEST = 490
+
+
+@dataclass(frozen=True, eq=False)
+class Standard:
+    """Medians and deviations of columns, and how points are made of them.
+
+    Attributes
+    ----------
+    medians, deviations : ndarray of shape (d,)
+        Of a quarter of each value.
+    unit_variance : bool
+    """
+
+    medians: Floats
+    deviations: Floats
+    unit_variance: bool
+
+    @classmethod
+    def of(cls, X: Floats, *, unit_variance: bool) -> "Standard":
+        """Of these rows, finite and with no constant column."""
+        n, d = X.shape
+        medians, deviations = np.empty(d), np.empty(d)
+        quarters = np.unique([(n - 1) // 4, (n - 1) // 2, (3 * (n - 1) + 3) // 4])
+        for q in range(d):
+            # A quarter of each value: the difference of two numbers near 1.8e308 must not overflow.
+            column = np.ldexp(X[:, q], -2)
+            ranked = np.partition(column, quarters)
+            medians[q] = ranked[quarters[len(quarters) // 2]]
+            column -= medians[q]
+            robust = (ranked[quarters[-1]] - ranked[quarters[0]]) / 1.349
+            scale = robust if robust > 0 else np.abs(column).max() / _OUTLYING
+            # Of a sample a column may be constant though it varies elsewhere: it then counts for nothing.
+            clipped = np.clip(column / scale, -_OUTLYING, _OUTLYING) if scale > 0 else column
+            deviations[q] = scale * clipped.std() if scale > 0 else np.inf
+        return cls(medians, deviations, unit_variance)
+
+    @property
+    def _exponent(self) -> int:
+        finite = self.deviations[np.isfinite(self.deviations)]
+        return min(int(np.frexp(finite.max(initial=0.0))[1]), 1020)
+
+    @property
+    def unit(self) -> float:
+        """Length of one unit of the points in the units of the columns; 1 if each has its own."""
+        return 1.0 if self.unit_variance or not len(self.medians) else float(np.ldexp(1.0, self._exponent + 2))
+
+    def apply(self, X: Floats) -> Floats:
+        """Points."""
+        if not len(self.medians):
+            return X.copy()
+        points = np.empty_like(X)
+        for q, median in enumerate(self.medians):
+            points[:, q] = np.ldexp(X[:, q], -2) - median
+        with np.errstate(over="ignore"):
+            if self.unit_variance:
+                points /= _rounded(self.deviations)
+            else:
+                points = np.ldexp(points, -self._exponent)
+        return np.clip(points, -_FAR, _FAR)
 
 
 def standardize(X: Floats, *, unit_variance: bool) -> tuple[Floats, float]:
@@ -48,30 +110,9 @@ def standardize(X: Floats, *, unit_variance: bool) -> tuple[Floats, float]:
     >>> points.ravel().round(4)
     array([-1.2247,  0.    ,  1.2247])
     """
-    n, d = X.shape
-    if d == 0:
-        return X.copy(), 1.0
-    points, deviation = np.empty_like(X), np.empty(d)
-    quarters = np.unique([(n - 1) // 4, (n - 1) // 2, (3 * (n - 1) + 3) // 4])
-    for q in range(d):
-        # A quarter of each value: the difference of two numbers near 1.8e308 must not overflow.
-        column = np.ldexp(X[:, q], -2)
-        ranked = np.partition(column, quarters)
-        points[:, q] = column - ranked[quarters[len(quarters) // 2]]
-        robust = (ranked[quarters[-1]] - ranked[quarters[0]]) / 1.349
-        scale = robust if robust > 0 else np.abs(points[:, q]).max() / _OUTLYING
-        inner = np.clip(points[:, q] / scale, -_OUTLYING, _OUTLYING)
-        deviation[q] = scale * inner.std()
-    if unit_variance:
-        with np.errstate(over="ignore"):
-            points /= _rounded(deviation)
-        unit = 1.0
-    else:
-        exponent = min(int(np.frexp(deviation.max())[1]), 1020)
-        with np.errstate(over="ignore"):
-            points = np.ldexp(points, -exponent)
-        unit = float(np.ldexp(1.0, exponent + 2))
-    return np.clip(points, -_FAR, _FAR), unit
+    reference = reference_rows(len(X))
+    standard = Standard.of(X if reference is None else X[reference], unit_variance=unit_variance)
+    return standard.apply(X), standard.unit
 
 
 def _rounded(values: Floats) -> Floats:
@@ -121,3 +162,17 @@ def order_by_content(points: Floats, labels: Rows, n_classes: int) -> Rows:
     rank = np.round(squared / max(squared.mean(), np.finfo(np.float64).tiny), 9)
     keys = row_keys(np.round(near, 6))  # of copies in other units the last bits differ
     return np.lexsort((class_keys(keys, labels, n_classes)[labels], keys, rank))
+
+
+def spread_out(points: Floats, labels: Rows, n_classes: int, n: int) -> Rows:
+    """Up to `n` rows, evenly spaced over the rows sorted by their distance from the mean.
+
+    Examples
+    --------
+    >>> spread_out(np.arange(5.0)[:, None], np.array([0, 1, 0, 1, 0]), 2, 2)
+    array([2, 4])
+    """
+    if len(points) <= n:
+        return np.arange(len(points))
+    order = order_by_content(points, labels, n_classes)
+    return order[np.linspace(0, len(points) - 1, n).round().astype(np.int64)]

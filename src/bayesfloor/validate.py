@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .errors import DataError, DataTypeError, listed
 from .labels import check_class_sizes, encode_labels, is_missing
 
-__all__ = ["Dataset", "feature_matrix", "row_keys", "validate"]
+__all__ = ["Dataset", "dataset_of", "feature_matrix", "row_keys", "validate"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -60,8 +60,8 @@ class Dataset:
 
     @property
     def n_samples(self) -> int:
-        """Number of rows."""
-        return len(self.X)
+        """Number of rows; of a large table `X` holds a sample."""
+        return int(self.class_counts.sum())
 
     @property
     def n_classes(self) -> int:
@@ -119,6 +119,11 @@ def validate(X: Any, y: Any) -> Dataset:
     classes, labels = encode_labels(y)
     if len(matrix) != len(labels):
         raise DataError(f"X has {len(matrix)} rows but y has {len(labels)} labels: they must have equal length")
+    return dataset_of(matrix, names, classes, labels)
+
+
+def dataset_of(matrix: Floats, names: list[str], classes: NDArray[Any], labels: Codes) -> Dataset:
+    """What is to be known about a finite matrix and the codes of its rows' classes."""
     counts = np.bincount(labels, minlength=len(classes))
     check_class_sizes(classes, counts)
 

@@ -5,16 +5,17 @@ import numbers
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from functools import cache
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
 from .errors import ParameterError
 
-__all__ = ["Progress", "available_memory", "check_memory", "n_threads", "run_tasks"]
+__all__ = ["Progress", "Threads", "Workers", "available_memory", "check_memory", "n_threads", "run_tasks"]
 
 Progress = Callable[[str, int, int], None]
 Task = TypeVar("Task")
@@ -116,3 +117,52 @@ def run_tasks(
             except BaseException:
                 stop.set()
                 raise
+
+
+class Pieces(Protocol):
+    """Keeps finished pieces of a run: a checkpoint."""
+
+    def get(self, name: str, make: Callable[[], Any]) -> Any:
+        """The piece of this name: kept already, or made and kept."""
+
+
+class Workers(Protocol):
+    """Where tasks are done: threads here, or the workers of a cluster."""
+
+    def map(
+        self, function: Callable[..., Any], shared: tuple[Any, ...], items: Sequence[Any], stage: str,
+        progress: Progress | None = None,
+    ) -> list[Any]:  # fmt: skip
+        """``function(*shared, item)`` for each item, in order."""
+
+
+class Threads:
+    """Threads of this process.
+
+    Parameters
+    ----------
+    n : int
+    pieces : Pieces, optional
+        Keeps what is done, so that an interrupted run can go on.
+    """
+
+    def __init__(self, n: int, pieces: "Pieces | None" = None) -> None:
+        self.n, self._pieces = n, pieces
+
+    def map(
+        self, function: Callable[..., Any], shared: tuple[Any, ...], items: Sequence[Any], stage: str,
+        progress: Progress | None = None,
+    ) -> list[Any]:  # fmt: skip
+        """``function(*shared, item)`` for each item, in order."""
+        results: list[Any] = [None] * len(items)
+
+        def work(number: int) -> None:
+            if self._pieces is None:
+                results[number] = function(*shared, items[number])
+            else:
+                results[number] = self._pieces.get(f"{stage} {number}", lambda: function(*shared, items[number]))
+
+        with warnings.catch_warnings():  # once for all threads, which share the filters
+            warnings.simplefilter("ignore")
+            run_tasks(work, range(len(items)), self.n, progress, stage)
+        return results
