@@ -36,7 +36,7 @@ demo: .venv/for-use
 	$(BIN)/bayesfloor demo --force
 
 test: .venv/for-test
-	$(RUN) -m pytest --numprocesses auto --dist loadfile
+	$(RUN) -m pytest --numprocesses auto --dist worksteal
 
 check: test lint
 

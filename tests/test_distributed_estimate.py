@@ -119,6 +119,7 @@ def test_a_killed_worker_changes_nothing(client, sample, local) -> None:
 def test_the_command(client, sample, local, tmp_path: Path, capsys, monkeypatch) -> None:
     monkeypatch.setattr("bayesfloor.run._SAMPLE_ROWS", 600)
     monkeypatch.setattr("bayesfloor.run.LARGE", 1000)
+    monkeypatch.setattr("bayesfloor.cluster._CONNECT_SECONDS", 4)
     X, y = sample
     pd.DataFrame(X, columns=["a", "b"]).assign(name="x", label=y).to_parquet(tmp_path / "table.parquet")
     arguments = ["estimate", str(tmp_path / "table.parquet"), "--target", "label", "--effort", "fast"]
@@ -149,7 +150,8 @@ def test_a_checkpoint_is_of_rows_here(sample, tmp_path: Path) -> None:
     assert not (tmp_path / "kept").exists()
 
 
-def test_what_a_cluster_cannot_do(client, sample, tmp_path: Path) -> None:
+def test_what_a_cluster_cannot_do(client, sample, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("bayesfloor.cluster._CONNECT_SECONDS", 1)
     X, y = sample
     there = da.from_array(X, chunks=(1000, 2))
     with pytest.raises(ParameterError, match="groups"):
