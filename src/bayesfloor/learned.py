@@ -41,8 +41,8 @@ _BOUND_ROWS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
-    """What the library has learned from rows at hand, in their order by content; classes by their content, too.
+class Trained:
+    """The library trained on rows at hand, in their order by content; classes by their content, too.
 
     Attributes
     ----------
@@ -53,12 +53,8 @@ class Learned:
     row_weights : ndarray
         Of each row in an average over the (wanted) class shares.
     change : ndarray of shape (C,)
-        Wanted class shares by those of the rows at hand.
+        Wanted class shares by those of the rows.
     fitted : CrossFit
-    P : list of ndarray
-        Pooled probabilities under the wanted class shares: whole, half, quarter, quarter again.
-    weights : dict
-        Mean weight of each learner in the pool of the whole stage.
     """
 
     rows: Floats
@@ -68,6 +64,31 @@ class Learned:
     row_weights: Floats
     change: Floats
     fitted: CrossFit
+
+    def pooled(self, seed: int, progress: Progress | None) -> "Learned":
+        """Pool what the library says."""
+        stages = self.fitted.stages
+        pools: list[tuple[Floats, dict[str, float]]] = []
+        for stage in stages:
+            _tell(progress, len(pools), stages)
+            pools.append(pooled(stage, self.labels, seed, self.groups))
+        _tell(progress, len(pools), stages)
+        P = [reweighted(P, self.change) for P, _ in pools]
+        return Learned(**{name: getattr(self, name) for name in self.__dataclass_fields__}, P=P, weights=pools[0][1])
+
+
+@dataclass(frozen=True, eq=False)
+class Learned(Trained):
+    """What the library has learned, pooled.
+
+    Attributes
+    ----------
+    P : list of ndarray
+        Pooled probabilities under the wanted class shares: whole, half, quarter, quarter again.
+    weights : dict
+        Mean weight of each learner in the pool of the whole stage.
+    """
+
     P: list[Floats]
     weights: dict[str, float]
 
@@ -111,30 +132,6 @@ class Learned:
                 error = float(self.row_weights @ ((logs + np.log(self.change)).argmax(axis=1) != y))
                 best[learner] = LearnerScore(name, error, loss, self.weights[learner], learner)
         return tuple(sorted(best.values(), key=lambda score: score.error))
-
-
-@dataclass(frozen=True, eq=False)
-class Trained:
-    """The library trained on rows at hand; not yet pooled. Attributes as in `Learned`."""
-
-    rows: Floats
-    labels: Rows
-    arrangement: Arrangement
-    groups: Rows | None
-    row_weights: Floats
-    change: Floats
-    fitted: CrossFit
-
-    def pooled(self, seed: int, progress: Progress | None) -> Learned:
-        """Pool what the library says."""
-        stages = self.fitted.stages
-        pools: list[tuple[Floats, dict[str, float]]] = []
-        for stage in stages:
-            _tell(progress, len(pools), stages)
-            pools.append(pooled(stage, self.labels, seed, self.groups))
-        _tell(progress, len(pools), stages)
-        P = [reweighted(P, self.change) for P, _ in pools]
-        return Learned(**{name: getattr(self, name) for name in self.__dataclass_fields__}, P=P, weights=pools[0][1])
 
 
 def train(
