@@ -4,7 +4,8 @@
     python benchmarks/scale.py --data FOLDER               # with covertype.npz instead of a table of its size
     python benchmarks/scale.py --rows 10000000             # adds a mapped table of so many rows
 
-Every run has a process of its own; its peak of memory is that of the process, the table included.
+Every run has a process of its own; its peak of memory is that of the process, the table included. Finished runs are
+kept in benchmarks/results/scale.json: delete it to run all again.
 """
 
 import argparse
@@ -22,6 +23,7 @@ import bayesfloor as bf
 from bayesfloor import problems
 
 HERE = Path(__file__).parent
+RECORDS = HERE / "results" / "scale.json"
 _D = 20
 
 
@@ -115,13 +117,19 @@ def _warm() -> None:
 
 
 def in_own_process(function: str, *arguments: object) -> dict:
-    """Its memory is its own."""
+    """Its memory is its own. What is among the records is not run again."""
+    name = f"{function} {arguments}"
+    done = json.loads(RECORDS.read_text()) if RECORDS.exists() else {}
+    if name in done:
+        return done[name]
     code = f"import json, scale; print(json.dumps(scale.{function}(*{arguments!r})))"
     found = subprocess.run([sys.executable, "-c", code], cwd=HERE, capture_output=True, text=True)
     if found.returncode:
         raise SystemExit(found.stderr)
-    print(function, arguments, found.stdout.splitlines()[-1], flush=True)
-    return json.loads(found.stdout.splitlines()[-1])
+    done[name] = json.loads(found.stdout.splitlines()[-1])
+    RECORDS.write_text(json.dumps(done, indent=1) + "\n")
+    print(name, done[name], flush=True)
+    return done[name]
 
 
 def plans() -> str:

@@ -10,6 +10,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .blocks import LARGE
 from .errors import ParameterError, numbers_from
 from .ratios import neighbour_shares
 from .weights import minimum_norm_weights
@@ -23,6 +24,7 @@ Rows = NDArray[np.int64]
 # Candidate radii grow by this factor; eight steps double the radius.
 _STEP = 2 ** (1 / 8)
 _SPAN = 2.0**14  # of the candidates at most
+_HARDLY = 1e-3  # difference in mean log likelihood that does not matter: that of balls with some 500 points
 
 
 class Counter(Protocol):
@@ -145,7 +147,11 @@ class AdaptiveRadii:
         single, ensemble = np.round(single / len(probes), 10), np.round(ensemble / len(probes), 10)
         if n_alone < 0.1 * len(probes):
             return float(grid[np.argmax(single)]), True
-        return self.shrink * float(candidates[np.argmax(ensemble)]), False
+        best = ensemble.max()
+        if counter.n_samples > LARGE:
+            # With so many points nothing is gained by large balls, and what they lose the probes can hardly see.
+            best -= _HARDLY
+        return self.shrink * float(candidates[np.argmax(ensemble >= best)]), False
 
     def _candidates(self, counter: Counter) -> tuple[Floats, float]:
         """From about four neighbours on average to everyone, by a constant factor; and the closest distance."""
