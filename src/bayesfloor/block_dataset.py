@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from .blocks import LARGE, Blocks, Part, class_counts, reference_rows, rows_at
 from .labels import check_class_sizes
-from .validate import Dataset, _column_keys, _first_occurrence, _is_continuous, row_keys
+from .validate import Dataset, column_keys, first_occurrence, is_continuous, row_keys
 
-__all__ = ["block_dataset", "chosen_columns", "repeated_share"]
+__all__ = ["block_dataset", "chosen_columns", "repeated_shares"]
 
 Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
@@ -37,14 +37,12 @@ def block_dataset(blocks: Blocks, classes: NDArray[Any], names: list[str]) -> tu
     X, labels = rows_at(blocks, np.arange(n) if reference is None else reference)
     X = np.ascontiguousarray(X[:, varies])
     kept = np.flatnonzero(varies)
-    first = _first_occurrence(_column_keys(X))
+    first = first_occurrence(column_keys(X))
     pairs = [(int(kept[i]), int(kept[first[i]])) for i in np.flatnonzero(first != np.arange(len(kept)))]
     if pairs:
         differ = np.any(blocks.each(partial(_differ, pairs=pairs)), axis=0).tolist()
         pairs = [pair for pair, other in zip(pairs, differ, strict=True) if not other]
-    share = repeated_share(blocks, varies)
-    n_distinct = len(np.unique(row_keys(X)))
-    is_copied = share > 0 and _is_continuous(X, n_distinct)
+    share, copied = repeated_shares(blocks, X, varies)
     X.flags.writeable = labels.flags.writeable = False
     data = Dataset(
         X=X,
@@ -56,7 +54,7 @@ def block_dataset(blocks: Blocks, classes: NDArray[Any], names: list[str]) -> tu
         constant_columns=tuple(name for name, keep in zip(names, varies, strict=True) if not keep),
         duplicate_columns=tuple((names[a], names[b]) for a, b in pairs),
         n_duplicate_rows=round(share * n),
-        copied_share=share if is_copied else 0.0,
+        copied_share=copied,
     )
     return data, varies
 
@@ -66,7 +64,14 @@ def chosen_columns(part: Part, chosen: Mask) -> Floats:
     return np.ascontiguousarray(part.X[:, chosen])
 
 
-def repeated_share(blocks: Blocks, varies: Mask) -> float:
+def repeated_shares(blocks: Blocks, sample: Floats, varies: Mask) -> tuple[float, float]:
+    """Share of rows that repeat an earlier one, and the same if, by a sample, they must be copies (else 0)."""
+    share = _repeated_share(blocks, varies)
+    is_copied = share > 0 and is_continuous(sample, len(np.unique(row_keys(sample))))
+    return share, share if is_copied else 0.0
+
+
+def _repeated_share(blocks: Blocks, varies: Mask) -> float:
     """Share of rows that repeat an earlier one, from about `LARGE` of them.
 
     Which rows are looked at depends on a hash of their values, so that of copies either all are seen or none.

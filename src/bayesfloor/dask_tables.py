@@ -22,7 +22,7 @@ from .dask_labels import (
 )
 from .errors import DataError, DataTypeError, listed
 from .labels import check_class_sizes, encode_labels
-from .validate import _check_shape, _from_array, _from_frame, _quoted
+from .validate import check_shape, matrix_from_array, matrix_from_frame, quoted_column
 
 __all__ = ["DelayedRows", "delayed_rows"]
 
@@ -139,7 +139,7 @@ def _names(X: Any, target: str | None) -> list[str]:
     if not hasattr(X, "columns"):
         if target is not None:
             raise DataError(f"target={target!r} names a column, but a Dask array has no names: pass y")
-        _check_shape(tuple(X.shape))
+        check_shape(tuple(X.shape))
         return [f"column {j}" for j in range(X.shape[1])]
     if X.ndim != 2:
         raise DataError("Expected 2D array (rows x columns), got a Series instead: pass a frame, X.to_frame()")
@@ -179,7 +179,7 @@ def _check_values(surveys: Sequence[_Survey], names: list[str], sizes: Rows) -> 
     what = " and ".join(f"{n} {kind}" for n, kind in ((n_nan, "NaN"), (n_infinite, "infinity")) if n)
     raise DataError(
         f"X contains {what} (values that are missing, infinite or too large for float64); the first is in row "
-        f"{sizes[:number].sum() + row} (row {row} of partition {number}), {_quoted(names[column])}. "
+        f"{sizes[:number].sum() + row} (row {row} of partition {number}), {quoted_column(names[column])}. "
         "Impute or drop them"
     )
 
@@ -200,7 +200,7 @@ def _loaded(names: list[str], target: str | None, *pieces: Any) -> _Loaded:
         if hasattr(first, "columns"):
             if target is not None:
                 y, first = loaded_labels(first[target]), first[[name for name in first.columns if name != target]]
-            return _Loaded(_from_frame(first, names) if len(first) else nothing, y)
+            return _Loaded(matrix_from_frame(first, names) if len(first) else nothing, y)
         if hasattr(first, "toarray"):
             raise DataTypeError("X is a sparse matrix: distances between its rows need all columns. Reduce it first")
         if isinstance(first, np.ma.MaskedArray):
@@ -208,7 +208,7 @@ def _loaded(names: list[str], target: str | None, *pieces: Any) -> _Loaded:
         X = np.asarray(pieces[0]) if len(pieces) == 1 else np.concatenate(pieces, axis=1)
         if X.dtype.kind in "biuf":
             return _Loaded(X, y)
-        return _Loaded(_from_array(X, names) if len(X) else nothing, y)
+        return _Loaded(matrix_from_array(X, names) if len(X) else nothing, y)
     except (DataError, DataTypeError) as error:
         return _Loaded(nothing, y, error)
 

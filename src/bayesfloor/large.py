@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrange import EFFORTS, check_size, near_points
-from .block_dataset import repeated_share
+from .block_dataset import repeated_shares
 from .blocks import ArrayBlocks, Blocks, Part, drawn_rows, rows_at
 from .checkpoint import Checkpoint
 from .conclusion import Counted, conclude
@@ -32,7 +32,7 @@ from .run import Run
 from .scorer import DIGITS, Scorer, in_sample
 from .settings import target_priors
 from .standardize import Standard
-from .validate import Dataset, _is_continuous, dataset_of, row_keys
+from .validate import Dataset, dataset_of
 from .workers import Threads, Workers, n_threads
 
 __all__ = ["check_memory", "estimate_in_blocks"]
@@ -173,11 +173,8 @@ def _sampled(table: BlockTable, numbers: Rows, counts: Rows) -> tuple[Dataset, R
             copied_share=whole.copied_share,
         )  # fmt: skip
     else:  # of a pair of copies the sample holds both but seldom
-        share = repeated_share(table.blocks, np.ones(X.shape[1], dtype=bool))
-        is_copied = share > 0 and _is_continuous(data.X, len(np.unique(row_keys(data.X))))
-        data = replace(
-            data, n_duplicate_rows=round(share * counts.sum()), copied_share=share if is_copied else 0.0
-        )  # fmt: skip
+        share, copied = repeated_shares(table.blocks, data.X, np.ones(X.shape[1], dtype=bool))
+        data = replace(data, n_duplicate_rows=round(share * counts.sum()), copied_share=copied)
     return data, kept
 
 

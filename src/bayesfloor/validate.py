@@ -12,7 +12,20 @@ from numpy.typing import NDArray
 from .errors import DataError, DataTypeError, listed
 from .labels import check_class_sizes, encode_labels, is_missing
 
-__all__ = ["Dataset", "dataset_of", "feature_matrix", "row_keys", "validate"]
+__all__ = [
+    "Dataset",
+    "check_shape",
+    "column_keys",
+    "dataset_of",
+    "feature_matrix",
+    "first_occurrence",
+    "is_continuous",
+    "matrix_from_array",
+    "matrix_from_frame",
+    "quoted_column",
+    "row_keys",
+    "validate",
+]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -132,8 +145,8 @@ def dataset_of(matrix: Floats, names: list[str], classes: NDArray[Any], labels: 
     if constant:
         matrix = np.ascontiguousarray(matrix[:, varies])
     kept = [name for name, keep in zip(names, varies, strict=True) if keep]
-    first_row = _first_occurrence(row_keys(matrix))
-    first_column = _first_occurrence(_column_keys(matrix))
+    first_row = first_occurrence(row_keys(matrix))
+    first_column = first_occurrence(column_keys(matrix))
     copies = np.flatnonzero(first_column != np.arange(len(kept)))
     n_duplicates = int((first_row != np.arange(len(matrix))).sum())
     matrix = matrix.view()
@@ -150,7 +163,7 @@ def dataset_of(matrix: Floats, names: list[str], classes: NDArray[Any], labels: 
         duplicate_columns=tuple((kept[i], kept[first_column[i]]) for i in copies),
         n_duplicate_rows=n_duplicates,
         copied_share=n_duplicates / len(matrix)
-        if n_duplicates and _is_continuous(matrix, len(matrix) - n_duplicates)
+        if n_duplicates and is_continuous(matrix, len(matrix) - n_duplicates)
         else 0.0,
     )
 
@@ -167,13 +180,13 @@ def feature_matrix(X: Any) -> tuple[Floats, list[str]]:
         raise DataError(f"X has {len(masked)} masked values, the first in row {masked[0][0]}: fill or drop them")
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         names = [str(name) for name in X.columns]
-        _check_shape(tuple(X.shape))
-        matrix = _from_frame(X, names)
+        check_shape(tuple(X.shape))
+        matrix = matrix_from_frame(X, names)
     else:
         array = _as_array(X)
-        _check_shape(array.shape)
+        check_shape(array.shape)
         names = [f"column {j}" for j in range(array.shape[1])]
-        matrix = _from_array(array, names)
+        matrix = matrix_from_array(array, names)
     finite = np.isfinite(matrix)
     if not finite.all():
         row, column = np.argwhere(~finite)[0]
@@ -181,7 +194,7 @@ def feature_matrix(X: Any) -> tuple[Floats, list[str]]:
         what = " and ".join(f"{n} {kind}" for n, kind in ((n_nan, "NaN"), (n_infinite, "infinity")) if n)
         raise DataError(
             f"X contains {what} (values that are missing, infinite or too large for float64); the first is in "
-            f"row {row}, {_quoted(names[column])}. Impute or drop them"
+            f"row {row}, {quoted_column(names[column])}. Impute or drop them"
         )
     return matrix, names
 
@@ -193,7 +206,8 @@ def _as_array(X: Any) -> NDArray[Any]:
         raise DataError(f"X is not a rectangular table: {error}") from None
 
 
-def _check_shape(shape: tuple[int, ...]) -> None:
+def check_shape(shape: tuple[int, ...]) -> None:
+    """Refuse what is not rows times columns."""
     if len(shape) != 2:
         raise DataError(
             f"Expected 2D array (rows x columns), got {len(shape)}D array instead of shape {shape}. "
@@ -205,7 +219,7 @@ def _check_shape(shape: tuple[int, ...]) -> None:
         raise DataError(f"X has no columns: 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
 
 
-def _from_frame(X: Any, names: list[str]) -> Floats:
+def matrix_from_frame(X: Any, names: list[str]) -> Floats:
     """Column by column, so that one that is not numeric can be named."""
     matrix = np.empty(X.shape)
     for j, name in enumerate(names):
@@ -224,7 +238,8 @@ def _from_frame(X: Any, names: list[str]) -> Floats:
     return matrix
 
 
-def _from_array(array: NDArray[Any], names: list[str]) -> Floats:
+def matrix_from_array(array: NDArray[Any], names: list[str]) -> Floats:
+    """Float64 matrix of an array of numbers; what is none is named."""
     if array.dtype.kind == "c":
         raise DataError("Complex data not supported: split X into real and imaginary columns")
     if array.dtype.kind == "O":
@@ -268,7 +283,8 @@ def row_keys(matrix: Floats) -> NDArray[np.uint64]:
     return keys
 
 
-def _column_keys(matrix: Floats) -> NDArray[np.uint64]:
+def column_keys(matrix: Floats) -> NDArray[np.uint64]:
+    """64-bit hash of each column's bits, as `row_keys`."""
     odd = _odd_numbers(len(matrix))
     return np.array([(_mixed(matrix[:, j]) * odd).sum(dtype=np.uint64) for j in range(matrix.shape[1])], np.uint64)
 
@@ -285,17 +301,18 @@ def _mixed(column: Floats) -> NDArray[np.uint64]:
     return bits ^ (bits >> np.uint64(31))
 
 
-def _first_occurrence(keys: NDArray[np.uint64]) -> NDArray[np.intp]:
+def first_occurrence(keys: NDArray[np.uint64]) -> NDArray[np.intp]:
     """Index of the first entry equal to each entry."""
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     return first[inverse]
 
 
-def _is_continuous(matrix: Floats, n_distinct_rows: int) -> bool:
+def is_continuous(matrix: Floats, n_distinct_rows: int) -> bool:
     """Whether some column has so many values that equal rows can only be copies of one record."""
     many = max(n_distinct_rows / 2, 4 * np.sqrt(len(matrix)))
     return any(len(np.unique(matrix[:, j])) > many for j in range(matrix.shape[1]))
 
 
-def _quoted(name: str) -> str:
+def quoted_column(name: str) -> str:
+    """A column's name for a message."""
     return name if name.startswith("column ") else f"column {name!r}"
