@@ -18,10 +18,13 @@ from sklearn.preprocessing import MinMaxScaler
 
 import bayesfloor as bf
 from bayesfloor import DataError, ParameterError, problems
+from bayesfloor.arrange import near_points
 from bayesfloor.blocks import LARGE, ArrayBlocks, RowFile, drawn_rows, reference_rows, rows_at
 from bayesfloor.checkpoint import Checkpoint
 from bayesfloor.command import main
 from bayesfloor.forest import forest_rows
+from bayesfloor.large import _concluded
+from bayesfloor.learners import FOREST
 from bayesfloor.request import _described
 from bayesfloor.result import FloorResult
 from bayesfloor.run import Run, bytes_of
@@ -171,25 +174,33 @@ def test_rows_of_a_forest_without_weight_certify_nothing() -> None:
     assert [rows.tolist() for rows in Scorer.used.fget(scorer)] == [[1], [2]]
 
 
-def test_forests_of_many_rows_join_the_library() -> None:
+def test_forests_of_many_rows_join_the_library_and_do_not_score_their_own_rows(monkeypatch) -> None:
     problem = problems.get("checkerboard")
     X, y = problem.sample(30_000, random_state=0)
-    with_forests = estimate(X, y)
-    assert any("forests of 14,700 rows" in note for note in with_forests.notes)
-    assert "forest of many rows" in {score.learner for score in with_forests.learners}
-    # What 400 rows of the sample cannot show, 14,700 can: the library alone errs more than 15 %.
-    assert with_forests.evidence["error"] < 0.13
-    assert problem.bayes_error in with_forests.interval
-    assert with_forests.ceiling > problem.bayes_error
+    seen = []
 
+    def concluded(table, P, learned, scorer, *rest):
+        seen.append((scorer, learned.arrangement.codes))
+        return _concluded(table, P, learned, scorer, *rest)
 
-def test_forests_do_not_score_their_own_rows() -> None:
-    # Of pure noise a forest knows its own rows by heart: scored by it they would look easy.
-    X, y = problems.get("pure_noise").sample(12_000, random_state=0)
+    monkeypatch.setattr("bayesfloor.large._concluded", concluded)
     result = estimate(X, y)
-    assert any("forests of" in note for note in result.notes)
-    assert result.floor > 0.64
-    assert result.evidence["error"] > 0.64
+    assert any("forests of 14,700 rows" in note for note in result.notes)
+    # What some hundred rows of the sample cannot show, 14,700 can.
+    assert min(score.error for score in result.learners if score.learner != FOREST) > 0.15
+    assert result.evidence["error"] < 0.13
+    assert problem.bayes_error in result.interval
+    assert result.ceiling > problem.bayes_error
+    ((scorer, codes),) = seen
+    own, given = scorer.forests.numbers, result.posterior[np.arange(30_000), y]
+    others = np.setdiff1d(np.arange(30_000), np.concatenate([own, scorer.numbers]))
+    noise = given.std() * np.sqrt(1 / len(own) + 1 / len(others))
+    assert given[own].mean() == pytest.approx(given[others].mean(), abs=4 * noise)
+    # The first forest itself knows its rows: had it scored them, their labels would have looked more probable.
+    rows = near_points(scorer.standard, X[own][:, scorer.kept])
+    first, second = (np.exp(scorer.forests.logs(forest, rows)) for forest in scorer.grown)
+    at = np.arange(len(own)), codes[y[own]]
+    assert first[at].mean() - second[at].mean() > 5 * noise
 
 
 def test_forest_rows() -> None:
