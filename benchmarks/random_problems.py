@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import expit, gammaln, log_softmax, logsumexp, ndtri
-from scipy.stats import chi2
+from scipy.stats import chi2, norm
 
 from bayesfloor.families import draw_labels
 
@@ -295,6 +295,40 @@ def nothing_or_all(rng: Generator) -> Draw:
     return clouds(means, [np.eye(d)], priors, np.arange(n_classes), n_classes)
 
 
+def partly_noisy(rng: Generator) -> Draw:
+    """Pure noise in a part of the space, hardly any elsewhere: the errors stay, however much is learned."""
+    n_classes, d, share = int(rng.choice([2, 2, 2, 3, 4, 6])), some_features(rng, 2, 20), float(rng.uniform(0.2, 0.8))
+    where, how = rng.choice(["half", "middle", "flag"]), rng.choice(["line", "regions", "curve"])
+    rest = float(rng.choice([0, 0, 0.05]))
+    k = int(rng.integers(1, min(d, 4) + 1))
+    first, second = rng.normal(size=(k, 8)), rng.normal(size=(8, n_classes))
+    axis = rng.normal(size=k) / np.sqrt(k)
+
+    def draw(n: int, rng: Generator) -> tuple[np.ndarray, np.ndarray]:
+        X = rng.normal(size=(n, d))
+        inner = X[:, -k:]
+        if how == "line":  # classes in a row
+            place = norm.cdf(inner @ axis / np.linalg.norm(axis))
+            named = np.minimum((place * n_classes).astype(int), n_classes - 1)
+        else:
+            hidden = np.maximum(inner @ first, 0) if how == "regions" else np.tanh(2 * inner @ first)
+            named = (hidden @ second).argmax(axis=1)
+        if where == "flag":
+            flag = rng.random(n) < share
+            X = np.hstack([X, flag[:, None] * 1.0])
+        else:
+            place = norm.cdf(X[:, 0]) if where == "half" else chi2.cdf((X**2).sum(axis=1), d)
+            flag = place < share
+        P = np.full((n, n_classes), rest / (n_classes - 1))
+        P[np.arange(n), named] = 1 - rest
+        P[flag] = 1 / n_classes
+        return X, P
+
+    return draw
+
+
+PARTLY_NOISY = 100_000  # seeds from here on draw from this family alone: those before stay as they were
+
 FAMILIES: dict[Callable[[Generator], Draw], float] = {
     shared_gaussians: 1.3,
     unequal_gaussians: 1.2,
@@ -348,6 +382,8 @@ def random_problem(seed: int, sizes: tuple[int, ...] = (600, 1500, 1500, 1500, 1
     rng = np.random.default_rng([seed, 2026])
     shares = np.array(list(FAMILIES.values()))
     family = list(FAMILIES)[rng.choice(len(FAMILIES), p=shares / shares.sum())]
+    if seed >= PARTLY_NOISY:
+        family = partly_noisy
     n = int(rng.choice(sizes))
     while True:
         draw = disguised(family(rng), family, rng)

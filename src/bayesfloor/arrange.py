@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .blocks import reference_rows
+from .draws import Draws, one_of_each
 from .errors import DataError, DataTypeError, ParameterError
+from .evidence import check_carried
 from .interval import check_level
 from .labels import plain
 from .learners import FOREST, LIBRARY
 from .neighbours import group_codes
 from .standardize import Standard, class_keys, order_by_content
-from .validate import Dataset, row_keys
+from .validate import Dataset, digest, row_keys
 
 __all__ = [
     "EFFORTS",
@@ -26,6 +28,7 @@ __all__ = [
     "independent_rows",
     "named_classifiers",
     "near_points",
+    "without_copies",
 ]
 
 Floats = NDArray[np.float64]
@@ -44,6 +47,12 @@ def grouped_rows(groups: Any, n: int) -> Rows:
     except (DataError, DataTypeError) as error:
         raise type(error)(f"groups: {error}") from None
     assert codes is not None
+    most = int(np.bincount(codes).max())
+    if most > n / 2:
+        raise DataError(
+            f"one group holds {most} of the {n} rows, more than half: the others are too few to train and test on; "
+            "split it, or leave it out"
+        )
     if codes.max() + 1 < _FEWEST_GROUPS:
         raise DataError(
             f"{codes.max() + 1} groups are too few: they are split between training and test, and kept whole; "
@@ -72,20 +81,22 @@ def check_settings(effort: Any, confidence_level: Any, random_state: Any) -> Non
     if not isinstance(effort, str) or effort not in EFFORTS:
         raise ParameterError(f"effort must be one of {', '.join(EFFORTS)}; got {effort!r}")
     check_level(confidence_level)
-    if not 0.5 <= confidence_level <= 0.99:
-        raise ParameterError(f"confidence_level must be between 0.5 and 0.99, got {confidence_level!r}")
+    if confidence_level < 0.5:
+        raise ParameterError(f"confidence_level must be at least 0.5, got {confidence_level!r}")
+    check_carried(confidence_level)
     check_seed(random_state)
 
 
 def check_size(data: Dataset) -> None:
     """Refuse data that nothing can be learned from."""
+    apart = " besides copies" if data.n_copies else ""
     if data.n_samples < _FEWEST_ROWS:
-        raise DataError(f"{data.n_samples} rows are too few to learn from: {_FEWEST_ROWS} at least are needed")
+        raise DataError(f"{data.n_samples} rows{apart} are too few to learn from: {_FEWEST_ROWS} at least are needed")
     if data.class_counts.min() < _FEWEST_PER_CLASS:
         rare = plain(data.classes)[data.class_counts.argmin()]
         raise DataError(
-            f"class {rare!r} has {data.class_counts.min()} rows; {_FEWEST_PER_CLASS} at least are needed of each, "
-            "so that every model sees some: merge it with another class, or drop it"
+            f"class {rare!r} has {data.class_counts.min()} rows{apart}; {_FEWEST_PER_CLASS} at least are needed of "
+            "each, so that every model sees some: merge it with another class, or drop it"
         )
 
 
@@ -103,12 +114,15 @@ class Arrangement:
         Of the rows.
     codes : ndarray
         Of the classes.
+    digest : int
+        Of rows and classes.
     """
 
     standard: Standard
     near: Floats
     order: Rows
     codes: Rows
+    digest: int
 
     @classmethod
     def of(cls, data: Dataset) -> "Arrangement":
@@ -119,15 +133,43 @@ class Arrangement:
         near = np.clip(points, -_FAR, _FAR)
         spread = ((near - near.mean(axis=0)) ** 2).sum(axis=1)
         mean_spread = np.bincount(data.labels, weights=spread) / np.bincount(data.labels)
-        keys = class_keys(row_keys(np.round(near, 6)), data.labels, data.n_classes)  # only where the others tie
-        by_content = np.lexsort((keys, np.round(mean_spread / mean_spread.max(), 6), data.class_counts))
+        keys = row_keys(np.round(near, 6))  # rounded: in other units the last bits differ
+        of_class = class_keys(keys, data.labels, data.n_classes)  # only where the others tie
+        by_content = np.lexsort((of_class, np.round(mean_spread / mean_spread.max(), 6), data.class_counts))
         codes = np.argsort(by_content)
-        return cls(standard, near, order_by_content(points, codes[data.labels], data.n_classes), codes)
+        own = codes[data.labels]
+        return cls(standard, near, order_by_content(points, own, data.n_classes), codes, digest(keys, own))
 
     @property
     def back(self) -> Rows:
         """Where the arranged rows were."""
         return np.argsort(self.order)
+
+
+def without_copies(data: Dataset, groups: Rows | None, seed: int) -> tuple[Dataset, Rows | None, Rows | None]:
+    """Each record once, by a random one of its rows; its groups, and the rows kept (None: all of them).
+
+    Groups that have copies of one record are one group.
+    """
+    if data.records is None:
+        return data, groups, None
+    arrangement = Arrangement.of(data)
+    order, draws = arrangement.order, Draws(seed, arrangement.digest)
+    kept = np.sort(order[one_of_each(data.records[order], draws.rng("copies"))])
+    if groups is not None:
+        groups = _joined(groups, data.records)[kept]
+    return data.rows(kept), groups, kept
+
+
+def _joined(groups: Rows, records: Rows) -> Rows:
+    """Groups made one wherever a record has rows in several."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n_groups, n_records = int(groups.max()) + 1, int(records.max()) + 1
+    size = n_groups + n_records
+    links = coo_array((np.ones(len(groups), dtype=np.int8), (groups, n_groups + records)), shape=(size, size))
+    return connected_components(links, directed=False)[1][groups].astype(np.int64)
 
 
 def near_points(standard: Standard, X: Floats) -> Floats:

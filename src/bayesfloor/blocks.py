@@ -70,6 +70,10 @@ class Blocks(ABC):
         """Sum of the results of `work`."""
         return functools.reduce(operator.add, self.each(work, stage, progress))
 
+    @abstractmethod
+    def picked(self, numbers: Rows) -> "Blocks":
+        """Blocks of some of the rows, by ascending numbers."""
+
     def close(self) -> None:  # noqa: B027 - most have nothing to let go
         """Let go of what `derived` has made."""
 
@@ -125,6 +129,30 @@ class RowFile:
         return cls(Path(str(base.filename)), mapped.dtype.str, n_rows, n_columns, int(base.offset) + skipped)
 
 
+@dataclass(frozen=True, eq=False)
+class PickedRows:
+    """Some rows of an array or file, by ascending numbers."""
+
+    X: Any
+    numbers: Rows
+
+    @property
+    def dtype(self) -> Any:
+        """Of the numbers."""
+        return self.X.dtype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self.numbers), int(self.X.shape[1])
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        wanted = self.numbers[rows]
+        if not len(wanted):
+            return np.asarray(self.X[0:0])
+        return np.asarray(self.X[int(wanted[0]) : int(wanted[-1]) + 1][wanted - wanted[0]])
+
+
 class ArrayBlocks(Blocks):
     """Rows of an array, in memory or on disk, worked on by threads.
 
@@ -167,6 +195,13 @@ class ArrayBlocks(Blocks):
     def recut(self, block_rows: int) -> "ArrayBlocks":
         """The same rows in blocks of another size."""
         return ArrayBlocks(self.X, self.codes, self.n_classes, threads=self._threads, block_rows=block_rows)
+
+    def picked(self, numbers: Rows) -> "ArrayBlocks":
+        """Some of the rows; those of a file stay there."""
+        return ArrayBlocks(
+            PickedRows(self.X, numbers), self.codes[numbers], self.n_classes, threads=self._threads,
+            block_rows=self._block_rows, most_bytes=self._most_bytes,
+        )  # fmt: skip
 
     def part(self, number: int) -> Part:
         """One block."""
@@ -254,18 +289,17 @@ def class_counts(part: Part, n_classes: int) -> Rows:
     return np.bincount(part.codes, minlength=n_classes)[None]
 
 
-def drawn_rows(blocks: Blocks, n: int, seed: int, draw: int = 0) -> tuple[Rows, Rows]:
+def drawn_rows(blocks: Blocks, n: int, *seed: int) -> tuple[Rows, Rows]:
     """Numbers of `n` rows drawn at random, each class by its share but five at least; and the rows of each class.
 
-    Row j of class c is drawn whatever block it lies in: how the rows are cut into blocks does not matter. Each `draw`
-    of one seed is another.
+    Row j of class c is drawn whatever block it lies in: how the rows are cut into blocks does not matter.
     """
     per_block = np.concatenate(blocks.each(functools.partial(class_counts, n_classes=blocks.n_classes)))
     counts = per_block.sum(axis=0)
     shares = np.maximum(np.round(counts * min(1.0, n / counts.sum())).astype(np.int64), _FEWEST)
     wanted: list[list[Rows]] = [[] for _ in blocks.sizes]
     for c, (count, share) in enumerate(zip(counts, shares, strict=True)):
-        rng = np.random.default_rng([seed, c, draw])
+        rng = np.random.default_rng([seed[0], c, *seed[1:]])
         places = np.sort(rng.choice(count, min(int(share), int(count)), replace=False))
         edges = np.concatenate([[0], np.cumsum(per_block[:, c])])
         bounds = np.searchsorted(places, edges)

@@ -12,6 +12,7 @@ from scipy.special import ndtri
 from scipy.stats import chisquare
 
 from .errors import DataError, DataTypeError, ParameterError, listed
+from .evidence import check_carried
 from .interval import ConfidenceInterval, check_level, score_interval
 from .labels import encode_labels, plain
 from .result import FloorResult
@@ -172,6 +173,8 @@ def compare(
         raise DataTypeError(f"compare needs a FloorResult, as estimate returns it; got {type(result).__name__}")
     level = result.interval.confidence_level if confidence_level is None else confidence_level
     check_level(level)
+    if result.learning_curve:
+        check_carried(level)
     given_error, given_labels = (error, n_test), (y_true, y_pred)
     if all(value is None for value in given_labels) and not all(value is None for value in given_error):
         share, tested = _checked(error, n_test)

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from .arrange import EFFORTS, independent_rows
 from .bounds import Bound
+from .ceiling import HeldOut, ceiling
 from .doubts import doubts
 from .evidence import Evidence, judge, shrunk_shares
-from .interval import ConfidenceInterval, upper_limit
+from .interval import ConfidenceInterval
 from .labels import plain
 from .learned import Learned
 from .result import CurvePoint, Estimate, FloorResult
@@ -37,8 +38,8 @@ class Counted:
         Epsilon-ball ensemble on the scores, and how full its balls are, in words.
     raw : float or None
         The same on the features.
-    wrong, tested : ndarray of shape (C,)
-        Errors on rows that no choice has touched, and their number, by class.
+    held_out : HeldOut
+        Errors on rows that no choice has touched.
     pairs : ndarray of shape (C, C)
     bounds : tuple of Bound
     posterior, labels, row_numbers : ndarray or None
@@ -49,8 +50,7 @@ class Counted:
     ball: float
     occupancy: str
     raw: float | None
-    wrong: Rows
-    tested: Rows
+    held_out: HeldOut
     pairs: Floats
     bounds: tuple[Bound, ...]
     posterior: Floats | None = None
@@ -79,30 +79,34 @@ def conclude(
         error=figures[0][0], plugin=figures[0][1], half_error=figures[1][0], half_plugin=figures[1][1],
         quarter_error=(figures[2][0] + figures[3][0]) / 2, quarter_plugin=(figures[2][1] + figures[3][1]) / 2,
         ball=counted.ball, raw=counted.raw, moved=learned.moved(1, 2), moved_late=learned.moved(0, 1),
-        moved_apart=learned.moved(2, 3),
+        moved_apart=learned.moved(2, 3), gained=learned.gained(),
     )  # fmt: skip
     judgement = judge(evidence, confidence_level)
-    ceiling = _ceiling(counted.wrong, counted.tested, priors, confidence_level)
-    floor = min(judgement.floor, ceiling)
+    certified = ceiling(counted.held_out, priors, confidence_level)
+    # The upper end of a two-sided interval has half of the risk, and so has the limit it may not pass.
+    most = ceiling(counted.held_out, priors, (1 + confidence_level) / 2)
+    floor = judgement.floor if certified is None else min(judgement.floor, certified)
+    high = judgement.high if most is None else min(judgement.high, most)
+    classes = tuple(plain(data.classes))
     stages = learned.fitted.stages
     held = len(learned.labels) < data.n_samples or stages[0].n_train in (EFFORTS["fast"], EFFORTS["balanced"])
     return FloorResult(
         floor=floor,
-        interval=ConfidenceInterval(min(judgement.low, floor), max(judgement.high, floor), confidence_level),
-        ceiling=ceiling,
+        interval=ConfidenceInterval(min(judgement.low, floor), max(high, floor), confidence_level),
+        ceiling=certified,
+        certificate=None if certified is None else counted.held_out.certificate(classes),
         estimates=_estimates(evidence, floor, counted.occupancy),
         bounds=counted.bounds,
         learners=learned.learners(),
         learning_curve=tuple(CurvePoint(s.n_train, *f) for s, f in zip(stages[:3], figures[:3], strict=True)),
-        classes=tuple(plain(data.classes)),
+        classes=classes,
         priors=tuple(shares.tolist()),
         pair_error=pair_shares(counted.pairs, floor),
         posterior=counted.posterior,
         labels=counted.labels,
         row_numbers=counted.row_numbers,
         reasons=doubts(
-            evidence, data, counted.bounds, ceiling, confidence_level, grouped=learned.groups is not None,
-            held=held,
+            evidence, data, counted.bounds, certified, confidence_level, held=held,
         ),
         notes=(*remarks, *data.notes, *(f"left out: {name}" for name in learned.fitted.dropped)),
         evidence=evidence.to_dict(),
@@ -111,15 +115,6 @@ def conclude(
             "seconds": round(time.perf_counter() - started, 3),
         },
     )  # fmt: skip
-
-
-def _ceiling(wrong: Rows, tested: Rows, priors: Floats | None, confidence_level: float) -> float:
-    """Clopper-Pearson limit; for given class shares the sum of the classes' limits, each at a stricter level."""
-    if priors is None:
-        return upper_limit(int(wrong.sum()), int(tested.sum()), confidence_level)
-    level = 1 - (1 - confidence_level) / len(priors)
-    limits = [upper_limit(int(k), int(n), level) if n else 1.0 for k, n in zip(wrong, tested, strict=True)]
-    return float(priors @ limits)
 
 
 def _estimates(evidence: Evidence, floor: float, occupancy: str) -> tuple[Estimate, ...]:

@@ -102,6 +102,15 @@ class DaskBlocks(Blocks):
 
         return self._with_less_memory(make, _stacked_pieces, stage, first=_derived)
 
+    def picked(self, numbers: Rows) -> "DaskBlocks":
+        """Some of the rows, on the same workers."""
+        edges = np.append(self.starts, self.n_samples)
+        bounds = np.searchsorted(numbers, edges)
+        wanted = [numbers[a:b] - start for a, b, start in zip(bounds[:-1], bounds[1:], edges[:-1], strict=True)]
+        held = self._submitted(_picked, wanted, "leaving out copies")
+        wait_for(self._client, list(held), "leaving out copies")
+        return DaskBlocks(self._client, held, np.diff(bounds), self.n_columns, self.n_classes)
+
     def close(self) -> None:
         """Let go of the rows, and of the client if it was opened for them."""
         self._held = []
@@ -259,6 +268,11 @@ def _cut(rows: list[Any], sizes: Rows, most: int) -> tuple[list[Any], Rows]:
 
 def _slice(held: Held, start: int, stop: int) -> Held:
     return held[0][start:stop], held[1][start:stop]
+
+
+def _picked(held: Held, number: int, start: int, wanted: Sequence[Rows]) -> Held:
+    rows = wanted[number]
+    return held[0][rows], held[1][rows]
 
 
 def _part(held: Held, number: int, start: int, rows: slice = slice(None)) -> Part:

@@ -18,10 +18,9 @@ def doubts(
     evidence: Evidence,
     data: Dataset,
     bounds: Sequence[Bound],
-    ceiling: float,
+    ceiling: float | None,
     confidence_level: float,
     *,
-    grouped: bool = False,
     held: bool = False,
 ) -> tuple[str, ...]:
     """Reasons for doubt, the weightiest first; `held`: there were more rows than models were trained on."""
@@ -39,8 +38,6 @@ def doubts(
         found.append(
             f"the interval is {100 * width:.1f} points wide: {what} would narrow it to about {100 * later:.1f} points"
         )
-    if data.copied_share > 0.01 and not grouped:
-        found.append(f"{data.copied_share:.1%} of the rows are copies: pass groups=, or drop them")
     if data.n_samples < 10 * data.X.shape[1]:
         found.append(f"{data.n_samples} rows for {data.X.shape[1]} columns: fewer than ten per column")
     if data.class_counts.min() < 30:
@@ -52,6 +49,8 @@ def doubts(
             f"class {rare!r} has {data.class_counts.min() / data.n_samples:.1%} of the rows: the error says little "
             "about it; priors='balanced' weighs all classes alike"
         )
+    if ceiling is None:
+        return (*found, "no ceiling can be certified: no row is left to test a classifier on")
     found.extend(
         f"the {bound.name} lower bound ({bound.lower:.1%}) is above the ceiling ({ceiling:.1%}): it does not hold"
         for bound in bounds

@@ -7,6 +7,7 @@ that shows in how both fall with the number of training rows.
 """
 
 import json
+import math
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
@@ -15,13 +16,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BALL_CLASSES", "Evidence", "Judgement", "ScoreSpace", "judge", "shrunk_shares", "summarise"]
+from .errors import ParameterError
+
+__all__ = [
+    "BALL_CLASSES",
+    "Evidence",
+    "Judgement",
+    "ScoreSpace",
+    "check_carried",
+    "highest_level",
+    "judge",
+    "shrunk_shares",
+    "summarise",
+]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 _SURELY = 3.0  # standard errors
 _DIMENSIONS = 4  # balls stay full up to about so many
+BEYOND = 4  # residuals beyond each end of an interval, so that its quantile is no single problem's
 BALL_CLASSES = 3  # ... and are as good as the best up to two
 _CLASSES = 5  # up to so many classes the scores are taken whole, C - 1 dimensions
 
@@ -52,6 +66,8 @@ class Evidence:
         less noisy than a difference of two counts of errors.
     moved_late, moved_apart : float
         The same from half to whole, and between two quarters.
+    gained : float
+        What those decisions are worth to the posterior of another quarter, disjoint from both; a loss is negative.
     """
 
     n: int
@@ -70,6 +86,7 @@ class Evidence:
     moved: float
     moved_late: float
     moved_apart: float
+    gained: float
 
     @property
     def sampling(self) -> float:
@@ -188,6 +205,21 @@ def spread(evidence: Evidence, doubts: dict[str, float]) -> float:
     terms = evidence.terms()
     doubt = sum(weight * terms[name] ** 2 for name, weight in doubts.items())
     return float(np.sqrt(evidence.sampling**2 + evidence.signal**2 * doubt))
+
+
+def highest_level() -> float:
+    """The largest confidence level of an interval that the simulated problems can carry."""
+    return math.floor(1000 * (1 - 2 * BEYOND / _rule()["n_problems"])) / 1000
+
+
+def check_carried(confidence_level: float) -> None:
+    """Refuse a level whose quantiles would rest on fewer than four residuals each."""
+    if confidence_level > highest_level():
+        raise ParameterError(
+            f"confidence_level {confidence_level:g} is more than the evidence carries: the interval's quantiles come "
+            f"from {_rule()['n_problems']} simulated problems, of which {BEYOND} at least must lie beyond each end; "
+            f"{highest_level():g} is the most"
+        )
 
 
 @cache

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arrange import EFFORTS, check_size, grouped_rows, named_classifiers
+from .arrange import EFFORTS, check_size, grouped_rows, named_classifiers, without_copies
 from .conclusion import Counted, conclude
+from .draws import one_of_each
 from .errors import BayesfloorWarning, ParameterError
+from .evidence import summarise
 from .large import check_memory, estimate_in_blocks
 from .learned import FEW_FEATURES, ball_estimate, ball_learner, pair_table, train
 from .opening import BlockTable, Gathered, opened, table_of
 from .request import Request
 from .result import FloorResult
 from .run import Run
-from .scores import one_of_each
 from .settings import target_priors
 from .validate import Dataset, validate
 from .workers import Progress, Threads, n_threads
@@ -108,15 +109,12 @@ def estimate(
         if isinstance(table, BlockTable):
             return estimate_in_blocks(table, request, run)
     if isinstance(table, Gathered):
-        data = table.dataset()
-        check_size(data)
-        return _estimate_whole(data, None, table.remarks, None, request, run)
+        return _estimate_whole(table.dataset(), None, table.remarks, None, request, run)
     if target is not None or isinstance(X, str | os.PathLike) or hasattr(X, "columns"):
         from .tables import as_arrays  # pandas: only where there is a table
 
         X, y, groups, remarks, row_numbers = as_arrays(X, y, target, groups)
     data = validate(X, y)
-    check_size(data)
     in_groups = None if groups is None else grouped_rows(groups, data.n_samples)
     if in_groups is not None and run.sample_rows is not None:
         raise ParameterError("groups need all rows to be cross-fitted: leave out sample_rows, or the groups")
@@ -128,7 +126,13 @@ def estimate(
 def _estimate_whole(
     data: Dataset, groups: Rows | None, remarks: tuple[str, ...], row_numbers: Rows | None, request: Request, run: Run
 ) -> FloorResult:
-    """Cross-fit the library on all rows."""
+    """Cross-fit the library on all rows, but once on each record."""
+    data, groups, kept = without_copies(data, groups, request.seed)
+    check_size(data)
+    if kept is not None:
+        row_numbers = kept if row_numbers is None else row_numbers[kept]
+    if groups is not None:
+        groups = grouped_rows(groups, data.n_samples)
     n_jobs, tell = request.n_jobs, request.tell
     shares = None if request.priors is None else target_priors(request.priors, data)
     check_memory(data.n_samples, data.X.shape[1], data.n_classes, data.n_samples, request, run)
@@ -136,21 +140,26 @@ def _estimate_whole(
         data, groups=groups, priors=shares, classifiers=request.classifiers, effort=request.effort, seed=request.seed,
         workers=Threads(n_threads(n_jobs), request.pieces(data, run, groups)), progress=request.progress,
     )  # fmt: skip
-    learned = trained.pooled(request.seed, request.progress)
+    learned = trained.pooled(request.progress)
     tell("balls in score space", 0)
-    # Rows of one group would vouch for each other.
-    alone = np.arange(data.n_samples) if learned.groups is None else one_of_each(learned.groups)
     by_content = None if shares is None else shares[np.argsort(learned.arrangement.codes)]
-    ball, occupancy = ball_estimate(learned.P[0][alone], learned.labels[alone], by_content, n_jobs)
+    if learned.groups is None:
+        ball, occupancy = ball_estimate(learned.P[0], learned.labels, by_content, n_jobs)
+    else:
+        # Rows of one group would vouch for each other. Those of large groups count for less then: what balls say is
+        # taken relative to the errors on the same rows.
+        alone = one_of_each(learned.groups, learned.draws.rng("balls"))
+        ball, occupancy = ball_estimate(learned.P[0][alone], learned.labels[alone], by_content, n_jobs)
+        weights = learned.row_weights[alone] / learned.row_weights[alone].sum()
+        ball += learned.figures()[0][0] - summarise(learned.P[0][alone], learned.labels[alone], weights)[0]
     raw = _raw(data, shares, n_jobs) if groups is None else None
     tell("balls in score space", 1)
-    wrong, tested = learned.locked_errors()
     tell("bounds", 0)
-    bounds = learned.bounds(request.seed, n_jobs) if shares is None else ()
+    bounds = learned.bounds(n_jobs) if shares is None else ()
     tell("bounds", 1)
     posterior = learned.posterior()
     counted = Counted(
-        figures=learned.figures(), ball=ball, occupancy=occupancy, raw=raw, wrong=wrong, tested=tested,
+        figures=learned.figures(), ball=ball, occupancy=occupancy, raw=raw, held_out=learned.held_out(),
         pairs=pair_table(posterior, learned.row_weights[learned.arrangement.back]), bounds=bounds,
         posterior=posterior, labels=data.labels, row_numbers=row_numbers,
     )  # fmt: skip

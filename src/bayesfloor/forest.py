@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .blocks import Blocks, rows_at
+from .draws import Draws
 from .fold import log_probabilities
 from .learners import FOREST
 from .pool import Stage
@@ -59,9 +60,11 @@ class Forests:
     effort: str
 
     @classmethod
-    def drawn(cls, blocks: Blocks, sample: Rows, m: int, view: Any, codes: Rows, seed: int, effort: str) -> "Forests":
+    def drawn(
+        cls, blocks: Blocks, sample: Rows, m: int, view: Any, codes: Rows, draws: Draws, effort: str
+    ) -> "Forests":
         """Draw twice `m` rows that are not in the sample; `view` turns columns into what the library sees."""
-        rng = np.random.default_rng([seed, 7])
+        rng = draws.rng("forests")
         n = blocks.n_samples
         drawn = rng.choice(n, min(n, 2 * m + len(sample)), replace=False)
         drawn = drawn[~np.isin(drawn, sample)][: 2 * m]
@@ -69,7 +72,7 @@ class Forests:
         X, y = rows_at(blocks, everyone, view)
         is_first = np.isin(everyone, first, assume_unique=True)
         order = np.concatenate([np.flatnonzero(is_first), np.flatnonzero(~is_first)])
-        return cls(X[order], codes[y[order]], first, blocks.n_classes, seed, effort)
+        return cls(X[order], codes[y[order]], first, blocks.n_classes, draws.seed, effort)
 
     @property
     def size(self) -> int:

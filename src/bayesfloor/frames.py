@@ -18,7 +18,6 @@ __all__ = [
     "hardest_rows",
     "learning_curve_frame",
     "learning_curve_rows",
-    "majority_error",
     "pairs_frame",
     "pairs_rows",
     "suspects_frame",
@@ -33,18 +32,14 @@ def floor_rows(result: FloorResult, comparison: Comparison | None = None) -> lis
     interval = result.interval
     rows = [
         _record("floor", result.floor, interval.low, interval.high),
-        _record("ceiling", result.ceiling, None, None),
-        _record("largest class", majority_error(result), None, None),
+        _record("largest class", result.majority_error, None, None),
     ]
+    if result.ceiling is not None:
+        rows.insert(1, _record("ceiling", result.ceiling, None, None))
     if comparison is not None:
         model = comparison.error_interval
-        rows.insert(2, _record("model", comparison.error, model.low, model.high))
+        rows.insert(-1, _record("model", comparison.error, model.low, model.high))
     return rows
-
-
-def majority_error(result: FloorResult) -> float:
-    """Error of always naming the largest class."""
-    return 1 - max(result.priors)
 
 
 def learning_curve_rows(result: FloorResult) -> list[Record]:
@@ -77,10 +72,11 @@ def estimates_rows(result: FloorResult) -> list[Record]:
     rests_on = f"certified with {level} confidence: a classifier erred no more on rows that no choice had touched"
     if not result.bounds and not result.learning_curve:
         rests_on = f"with {level} confidence your scores' own class errs no more, if they are out-of-sample"
-    rows.append(_row("ceiling", "certified", result.ceiling, 0.0, result.ceiling, rests_on, ""))
+    if result.ceiling is not None:
+        rows.append(_row("ceiling", "certified", result.ceiling, 0.0, result.ceiling, rests_on, ""))
     for bound in result.bounds:
         conflict = ""
-        if bound.lower > result.ceiling:
+        if result.ceiling is not None and bound.lower > result.ceiling:
             conflict = "does not hold: its lower limit is above the ceiling"
         elif bound.lower > floor.high:
             conflict = "its lower limit is above the floor's interval"
@@ -106,7 +102,7 @@ def pairs_rows(result: FloorResult, n: int | None = None) -> list[Record]:
 
 
 def hardest_rows(result: FloorResult, n: int = 20) -> list[Record]:
-    """Rows that nobody could get right: their label, the two likeliest classes, the chance that the best is wrong."""
+    """The most ambiguous rows: their label, the two likeliest classes, the chance that the best is wrong."""
     found = []
     for at in result.hardest_positions(n):
         P = _posterior(result)[at]
@@ -162,7 +158,7 @@ def pairs_frame(result: FloorResult, n: int | None = None) -> Any:
 
 
 def hardest_frame(result: FloorResult, n: int = 20) -> Any:
-    """Rows that nobody could get right, as a pandas frame."""
+    """The most ambiguous rows, as a pandas frame."""
     return _frame(hardest_rows(result, n), ["row", "label", "likeliest", "second", "doubt"])
 
 

@@ -1,5 +1,6 @@
 """Certified ceilings: a classifier was seen to do this well, so the Bayes error is no higher."""
 
+import math
 import numbers
 import warnings
 from collections.abc import Iterable, Mapping
@@ -8,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from .draws import Draws, one_of_each
 from .errors import BayesfloorWarning, DataError, ParameterError
 from .interval import Bound, check_level, upper_limit
-from .validate import validate
+from .validate import digest, row_keys, validate
 
 __all__ = ["certified_upper_limit", "held_out_bound"]
 
@@ -73,7 +75,8 @@ def held_out_bound(
     classifiers : classifier, iterable of classifiers, or mapping of names to classifiers
         Of scikit-learn's kind. They see the numeric columns that vary, and labels as codes 0..C-1.
     test_size : float
-        Share of the rows held out, drawn per class.
+        Share of the rows held out: a plain random sample, since rows drawn per class may never hold a rare one. Of
+        copies of one record one random row counts.
     confidence_level : float
     random_state : int, RandomState or None
         Draws the rows.
@@ -97,20 +100,22 @@ def held_out_bound(
     >>> round(held_out_bound(X, y, [LogisticRegression()]).upper, 3)  # the true floor is 0.159
     0.173
     """
-    from sklearn.model_selection import train_test_split
+    from sklearn.utils import check_random_state
 
     data = validate(X, y)
     candidates = _named(classifiers)
     if not isinstance(test_size, numbers.Real) or not 0 < test_size < 1:
         raise ParameterError(f"test_size must lie between 0 and 1, got {test_size!r}")
-    try:
-        train, test = train_test_split(
-            np.arange(data.n_samples),
-            test_size=test_size,
-            random_state=random_state,  # stratified rows are no
-        )  # random sample: rare classes may never be among them
-    except ValueError as error:
-        raise DataError(f"{data.n_samples} rows cannot be split with test_size={test_size}: {error}") from None
+    seed = (
+        random_state if isinstance(random_state, numbers.Integral) else check_random_state(random_state).randint(2**31)
+    )
+    draws = Draws(int(seed), digest(row_keys(data.X), data.labels))
+    rows = np.arange(data.n_samples) if data.records is None else one_of_each(data.records, draws.rng("copies"))
+    n_test = math.ceil(test_size * len(rows))
+    if n_test >= len(rows):
+        raise DataError(f"{len(rows)} rows cannot be split with test_size={test_size}: none is left to train on")
+    rows = draws.rng("held out").permutation(rows)
+    test, train = rows[:n_test], rows[n_test:]
     errors: dict[str, int] = {}
     for name, classifier in candidates.items():
         try:
@@ -126,7 +131,7 @@ def held_out_bound(
     bound = certified_upper_limit(
         errors[best], len(test), confidence_level=confidence_level, n_candidates=len(candidates)
     )
-    copies = f"; {data.copied_share:.1%} of the rows are copies, so test rows may have been seen after all"
+    copies = f"; {data.copied_share:.1%} of the rows are copies and left out"
     return replace(bound, name=f"Held-out {best}", rests_on=bound.rests_on + (copies if data.copied_share else ""))
 
 

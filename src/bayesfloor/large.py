@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrange import EFFORTS, check_size, near_points
-from .block_dataset import repeated_shares
+from .block_dataset import block_digest, copies_in_blocks, varying_columns
 from .blocks import ArrayBlocks, Blocks, Part, drawn_rows, rows_at
+from .ceiling import HeldOut
 from .checkpoint import Checkpoint
 from .conclusion import Counted, conclude
 from .costs import measured_costs, memory_features
+from .draws import Draws, one_of_each
 from .errors import BayesfloorWarning, ParameterError
 from .evidence import BALL_CLASSES, ScoreSpace
 from .forest import Forests, forest_rows
@@ -39,17 +41,23 @@ __all__ = ["check_memory", "estimate_in_blocks"]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 
 def estimate_in_blocks(table: BlockTable, request: Request, run: Run) -> FloorResult:
     """Learn from a sample, score all rows, count around the scores."""
+    varies = varying_columns(table.blocks)
+    draws = Draws(request.seed, block_digest(table.blocks, varies))
+    table, n_repeated, n_copies = _without_copies(table, varies, draws)
     blocks = table.blocks
-    numbers, counts = drawn_rows(blocks, run.n_fitted(blocks.n_samples, EFFORTS[request.effort]), request.seed)
+    n_fitted = run.n_fitted(blocks.n_samples, EFFORTS[request.effort])
+    numbers, counts = drawn_rows(blocks, n_fitted, request.seed, draws.digest)
     check_class_sizes(table.classes, counts)
     if table.workers is None:
         size = int(blocks.sizes.max(initial=1))
         check_memory(blocks.n_samples, blocks.n_columns, blocks.n_classes, len(numbers), request, run, size)
     data, kept = _sampled(table, numbers, counts)
+    data = replace(data, n_duplicate_rows=n_repeated, n_copies=n_copies)
     check_size(data)
     priors = None if request.priors is None else target_priors(request.priors, data)
     pieces = request.checkpoint(blocks, run, data) if isinstance(blocks, ArrayBlocks) else None
@@ -62,12 +70,12 @@ def estimate_in_blocks(table: BlockTable, request: Request, run: Run) -> FloorRe
     if m:
         arranged = trained.arrangement
         forests = Forests.drawn(
-            blocks, numbers, m, partial(_view, kept=kept, standard=arranged.standard), arranged.codes, request.seed,
+            blocks, numbers, m, partial(_view, kept=kept, standard=arranged.standard), arranged.codes, draws,
             request.effort,
         )  # fmt: skip
         stages = forests.join(trained.fitted.stages, trained.rows, _unkept(workers), request.progress)
         trained = replace(trained, fitted=replace(trained.fitted, stages=stages))
-    learned = trained.pooled(request.seed, request.progress)
+    learned = trained.pooled(request.progress)
     scorer = Scorer.of(learned, kept, numbers, forests, n_threads(request.n_jobs), request.progress)
     P = blocks.derived(_kept_pieces(scorer, pieces), data.n_classes, "scoring", request.progress)
     with contextlib.closing(P):
@@ -107,10 +115,14 @@ def _concluded(
     sums = P.total(partial(_sums, used=scorer.used, class_weights=class_weights))
     ball, occupancy, raw = _balls(table, P, learned, data, scorer.kept, priors, request)
     request.tell("bounds", 0)
-    bounds = learned.bounds(request.seed, request.n_jobs) if priors is None else ()
+    bounds = learned.bounds(request.n_jobs) if priors is None else ()
     bounds = tuple(_of_sample(bound, len(learned.rows)) for bound in bounds)
     request.tell("bounds", 1)
+    held = learned.held_out()
+    new = sums.new.sum()
     wrong, tested = sums.wrong_new, sums.new
+    if held.constant is not None:
+        wrong = np.where(np.arange(data.n_classes) == held.constant, 0, tested)
     if priors is None:
         # The sample took more of the rarest classes than their share, sometimes all: those rows, which nobody can test,
         # count as errors.
@@ -118,8 +130,8 @@ def _concluded(
         lacking = np.maximum(np.bincount(data.labels, minlength=data.n_classes) - np.round(counts * share), 0)
         lacking = lacking.astype(np.int64)
         wrong, tested = wrong + lacking, tested + lacking
-    if sums.new.sum() < len(data.labels) // 5:  # hardly a row is left: the locked ones of the sample say more
-        wrong, tested = learned.locked_errors()
+    if new >= len(data.labels) // 5:  # else hardly a row is left: the held-out ones of the sample say more
+        held = HeldOut(wrong, tested, held.constant)
     whole = (float(class_weights @ sums.wrong), float(sums.doubt))
     # The smaller stages were seen on the sample: what they err more there is added to what all rows say.
     sampled = learned.figures()
@@ -131,8 +143,8 @@ def _concluded(
     if isinstance(P, ArrayBlocks) and isinstance(P.X, np.ndarray):
         posterior, labels = P.X, P.codes
     counted = Counted(
-        figures=[(float(e), float(p)) for e, p in figures], ball=ball, occupancy=occupancy, raw=raw, wrong=wrong,
-        tested=tested, pairs=sums.pairs, bounds=bounds, posterior=posterior,
+        figures=[(float(e), float(p)) for e, p in figures], ball=ball, occupancy=occupancy, raw=raw, held_out=held,
+        pairs=sums.pairs, bounds=bounds, posterior=posterior,
         labels=labels, row_numbers=table.row_numbers,
     )  # fmt: skip
     return conclude(
@@ -169,13 +181,25 @@ def _sampled(table: BlockTable, numbers: Rows, counts: Rows) -> tuple[Dataset, R
         data = replace(
             data, n_columns=whole.n_columns, feature_names=whole.feature_names,
             constant_columns=(*whole.constant_columns, *data.constant_columns),
-            duplicate_columns=whole.duplicate_columns, n_duplicate_rows=whole.n_duplicate_rows,
-            copied_share=whole.copied_share,
+            duplicate_columns=whole.duplicate_columns,
         )  # fmt: skip
-    else:  # of a pair of copies the sample holds both but seldom
-        share, copied = repeated_shares(table.blocks, data.X, np.ones(X.shape[1], dtype=bool))
-        data = replace(data, n_duplicate_rows=round(share * counts.sum()), copied_share=copied)
     return data, kept
+
+
+def _without_copies(table: BlockTable, varies: Mask, draws: Draws) -> tuple[BlockTable, int, int]:
+    """Each record once, by a random one of its rows; rows that repeat an earlier one, and rows left out."""
+    blocks = table.blocks
+    if table.whole is not None:
+        records, n_repeated = table.whole.records, table.whole.n_duplicate_rows
+    else:
+        share, records = copies_in_blocks(blocks, varies)
+        n_repeated = round(share * blocks.n_samples)
+    if records is None:
+        return table, n_repeated, 0
+    kept = one_of_each(records, draws.rng("copies"))
+    row_numbers = kept if table.row_numbers is None else table.row_numbers[kept]
+    n_copies = blocks.n_samples - len(kept)
+    return replace(table, blocks=blocks.picked(kept), row_numbers=row_numbers), max(n_repeated, n_copies), n_copies
 
 
 def _kept_pieces(scorer: Scorer, pieces: Checkpoint | None) -> Any:

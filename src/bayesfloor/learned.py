@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from .arrange import EFFORTS, Arrangement
 from .bounds import Bound, all_bounds
+from .ceiling import HeldOut, held_out_errors
+from .draws import Draws
 from .errors import BayesfloorWarning
 from .evidence import ScoreSpace, summarise
 from .learner import BenchmarkLearner
 from .pool import Stage, pooled
 from .result import LearnerScore
-from .scores import CrossFit, cross_fit, locked_errors
+from .scores import CrossFit, cross_fit
 from .validate import Dataset
 from .workers import Progress, Workers
 
@@ -55,6 +57,8 @@ class Trained:
     change : ndarray of shape (C,)
         Wanted class shares by those of the rows.
     fitted : CrossFit
+    draws : Draws
+        For every choice among these rows.
     """
 
     rows: Floats
@@ -64,14 +68,15 @@ class Trained:
     row_weights: Floats
     change: Floats
     fitted: CrossFit
+    draws: Draws
 
-    def pooled(self, seed: int, progress: Progress | None) -> "Learned":
+    def pooled(self, progress: Progress | None) -> "Learned":
         """Pool what the library says."""
         stages = self.fitted.stages
         pools: list[tuple[Floats, dict[str, float]]] = []
         for stage in stages:
             _tell(progress, len(pools), stages)
-            pools.append(pooled(stage, self.labels, seed, self.groups))
+            pools.append(pooled(stage, self.labels, self.draws.rng("pooling"), self.groups))
         _tell(progress, len(pools), stages)
         P = [reweighted(P, self.change) for P, _ in pools]
         return Learned(**{name: getattr(self, name) for name in self.__dataclass_fields__}, P=P, weights=pools[0][1])
@@ -102,21 +107,35 @@ class Learned(Trained):
         mean, at = (P + Q) / 2, np.arange(len(P))
         return float(self.row_weights @ np.abs(mean[at, P.argmax(axis=1)] - mean[at, Q.argmax(axis=1)]))
 
+    def gained(self) -> float:
+        """What the decisions are worth that differ between a quarter and the half it is part of, on rows not held out.
+
+        Valued by the posterior of the other quarter, whose rows are in neither: so it is as likely to be too low as too
+        high, and 0 in the mean where nothing is gained.
+        """
+        free = np.flatnonzero(self.fitted.fold != 0)
+        half, quarter, other = (self.P[stage][free] for stage in (1, 2, 3))
+        at, weights = np.arange(len(free)), self.row_weights[free]
+        worth = other[at, half.argmax(axis=1)] - other[at, quarter.argmax(axis=1)]
+        return float(weights @ worth / weights.sum())
+
     def posterior(self) -> Floats:
         """Probabilities of the whole stage, rows and classes in the order they came in."""
         return self.P[0][self.arrangement.back][:, self.arrangement.codes]
 
-    def locked_errors(self) -> tuple[Rows, Rows]:
-        """Errors on locked rows and their number, by class in sorted order."""
-        stages = self.fitted.stages
-        wrong, tested = locked_errors(stages[0], stages[1], self.labels, self.fitted.fold, self.change, self.groups)
-        return wrong[self.arrangement.codes], tested[self.arrangement.codes]
+    def held_out(self) -> HeldOut:
+        """Errors on held-out rows, classes in sorted order."""
+        whole, half = self.fitted.stages[:2]
+        return held_out_errors(
+            whole, half, self.labels, self.fitted.fold, self.row_weights, self.change, self.draws.rng("one of a group"),
+            self.groups,
+        ).with_classes(self.arrangement.codes)  # fmt: skip
 
-    def bounds(self, seed: int, n_jobs: int | None) -> tuple[Bound, ...]:
+    def bounds(self, n_jobs: int | None) -> tuple[Bound, ...]:
         """Bounds from so many rows at most: they are there for comparison, and cost the square of the rows."""
         if len(self.rows) <= _BOUND_ROWS:
             return all_bounds(self.rows, self.labels, n_jobs=n_jobs)
-        chosen = np.sort(np.random.default_rng(seed).permutation(len(self.rows))[:_BOUND_ROWS])
+        chosen = np.sort(self.draws.rng("bounds").permutation(len(self.rows))[:_BOUND_ROWS])
         return tuple(
             replace(bound, rests_on=f"{bound.rests_on}; from {_BOUND_ROWS:,} of the rows")
             for bound in all_bounds(self.rows[chosen], self.labels[chosen], n_jobs=n_jobs)
@@ -147,6 +166,7 @@ def train(
 ) -> Trained:
     """Cross-fit the library on the rows of `data`."""
     arrangement = Arrangement.of(data)
+    draws = Draws(seed, arrangement.digest)
     order, codes = arrangement.order, arrangement.codes
     rows, labels = arrangement.near[order], codes[data.labels[order]]
     in_groups = None if groups is None else groups[order]
@@ -154,13 +174,14 @@ def train(
     shares = data.priors if priors is None else priors
     fitted = cross_fit(
         rows, labels, data.n_classes, groups=in_groups, extra=classifiers, effort=effort, max_rows=EFFORTS[effort],
-        seed=seed, workers=workers, progress=progress,
+        seed=seed, rng=draws.rng("folds"), workers=workers, progress=progress,
     )  # fmt: skip
     # A sample holds more of the rarest classes than their share: what models say of it is carried over to all rows.
     change = (shares / (here / here.sum()))[np.argsort(codes)]
     return Trained(
         rows=rows, labels=labels, arrangement=arrangement, groups=in_groups,
         row_weights=(shares / here)[data.labels[order]], change=change, fitted=fitted,
+        draws=draws,
     )  # fmt: skip
 
 

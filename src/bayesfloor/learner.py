@@ -233,7 +233,7 @@ class BenchmarkLearner(BaseEstimator):
 
     def _block_centres(self, blocks: Blocks, n: int) -> Rows:
         # Another draw than the sample that the library learned its scores from, which `estimate` draws by a seed too.
-        return drawn_rows(blocks, n, _seed(self.random_state), draw=1)[0]
+        return drawn_rows(blocks, n, _seed(self.random_state), 1)[0]
 
     def _fit_dask(self, X: Any, y: Any) -> Self:
         from .block_dataset import block_dataset, chosen_columns

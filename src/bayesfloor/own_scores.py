@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from .arrange import check_seed, check_size
+from .ceiling import Certificate
 from .conclusion import pair_shares
 from .errors import DataError
-from .evidence import summarise
+from .evidence import shrunk_shares, summarise
 from .floor import estimate
 from .fold import log_probabilities
 from .interval import ConfidenceInterval, check_level, score_interval, upper_limit
@@ -82,17 +83,20 @@ def from_scores(
     logs, read_as = _logarithms(given)
     stage = Stage("given", 0, ("your scores",), ("your scores",), logs[None].astype(np.float32))
     order = order_by_content(logs, data.labels, n_classes)  # the answer must not depend on that of the rows
-    P, weights = pooled(replace(stage, logs=stage.logs[:, order]), data.labels[order], random_state)
+    P, weights = pooled(
+        replace(stage, logs=stage.logs[:, order]), data.labels[order], np.random.default_rng(random_state)
+    )
     P = P[np.argsort(order)]
     row_weights = np.full(data.n_samples, 1 / data.n_samples)
     error, plugin = summarise(P, data.labels, row_weights)
     ball, occupancy = ball_estimate(P, data.labels, None, n_jobs)
     wrong = int((logs.argmax(axis=1) != data.labels).sum())
-    ceiling = upper_limit(wrong, data.n_samples, confidence_level)
+    ceiling = min(upper_limit(wrong, data.n_samples, confidence_level), 1 - 1 / n_classes)
+    majority = 1 - float(shrunk_shares(data.class_counts).max())
     # Two classes: balls on a line, which is what they are best at. Three: they and the plug-in err to different sides.
     # More: the balls are empty, or mix what other directions separate.
     balls = {2: 1.0, 3: 0.5}.get(n_classes, 0.0)
-    value = min(balls * ball + (1 - balls) * plugin, ceiling)
+    value = min(balls * ball + (1 - balls) * plugin, ceiling, majority)
     sampling = score_interval(value, data.n_samples, confidence_level)
     gap = abs((ball if balls else error) - plugin) / 2
     rests_on = ("balls in score space" if balls == 1 else "mean of balls in score space and plug-in" if balls else
@@ -101,6 +105,7 @@ def from_scores(
         floor=value,
         interval=ConfidenceInterval(max(0.0, sampling.low - gap), min(1.0, sampling.high + gap), confidence_level),
         ceiling=ceiling,
+        certificate=Certificate("scores", None, wrong, data.n_samples),
         estimates=(
             Estimate("floor", value, rests_on),
             Estimate("balls in score space", ball, f"epsilon-ball ensemble on your scores: {occupancy}"),
@@ -116,7 +121,7 @@ def from_scores(
         pair_error=pair_shares(pair_table(P, row_weights), value),
         reasons=("the floor is that of the scores: what they have lost, this estimate cannot see",),
         notes=(read_as, *(note for note in data.notes if not note.startswith("constant"))),
-        evidence={"error": error, "plugin": plugin, "ball": ball, "n": data.n_samples},
+        evidence={"error": error, "plugin": plugin, "ball": ball, "n": data.n_samples, "shrunk_majority": majority},
         settings={"random_state": int(random_state), "confidence_level": confidence_level,
                   "bayesfloor": version("bayesfloor"), "seconds": round(time.perf_counter() - started, 3)},
         posterior=P,

@@ -91,10 +91,12 @@ def _centred(logs: Singles) -> Floats:
     return logs - logs.mean(axis=2, keepdims=True)
 
 
-def pooled(stage: Stage, y: Rows, seed: int, groups: Rows | None = None) -> tuple[Floats, dict[str, float]]:
+def pooled(
+    stage: Stage, y: Rows, rng: np.random.Generator, groups: Rows | None = None
+) -> tuple[Floats, dict[str, float]]:
     """Cross-fitted probabilities of all rows, and the mean weight of each learner."""
     units = np.arange(len(y)) if groups is None else groups
-    part = (np.random.default_rng(seed).permutation(int(units.max()) + 1) % N_FOLDS)[units]
+    part = (rng.permutation(int(units.max()) + 1) % N_FOLDS)[units]
     P, weights = np.empty((len(y), stage.logs.shape[2])), dict.fromkeys(stage.learner, 0.0)
     for k in range(N_FOLDS):
         rest, rows = np.flatnonzero(part != k), np.flatnonzero(part == k)

@@ -60,7 +60,6 @@ def render(
         result=result,
         comparison=comparison,
         level=f"{100 * result.interval.confidence_level:g}%",
-        majority=frames.majority_error(result),
         largest=result.classes[int(np.argmax(result.priors))],
         n_rows=_n_rows(result),
         classes=_classes(result),
@@ -127,10 +126,11 @@ def _descriptions(result: FloorResult, comparison: Comparison | None) -> dict[st
     """What stands for each picture where it is read aloud."""
     low, high = result.interval.low, result.interval.high
     model = "" if comparison is None else f"your model {comparison.error:.1%}, "
+    certified = "" if result.ceiling is None else f"ceiling {result.ceiling:.1%}, "
     points = ", ".join(f"{row['error']:.1%} with {row['n_train']:,}" for row in frames.learning_curve_rows(result))
     return {
-        "floor": f"A scale of error rates: floor {result.floor:.1%}, interval {low:.1%} to {high:.1%}, ceiling "
-        f"{result.ceiling:.1%}, {model}always naming the largest class {frames.majority_error(result):.1%}.",
+        "floor": f"A scale of error rates: floor {result.floor:.1%}, interval {low:.1%} to {high:.1%}, "
+        f"{certified}{model}always naming the largest class {result.majority_error:.1%}.",
         "estimates": "Estimates and bounds as points and lines on one scale; the table below has the same figures.",
         "curve": f"Error of the library against training rows: {points}. The floor is drawn at {result.floor:.1%}.",
         "pairs": "Heat map of which class is taken for which; the table below lists the largest.",

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .ceiling import Certificate
 from .errors import DataError
 from .interval import Bound, ConfidenceInterval
 
 __all__ = ["CurvePoint", "Estimate", "FloorResult", "LearnerScore"]
 
-_SCHEMA = 1
+_SCHEMA = 2
+_SCHEMAS = (1, 2)  # that can be read: 1 has no certificate
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,11 @@ class FloorResult:
         Estimated lowest error that any classifier could reach.
     interval : ConfidenceInterval
         Covers sampling noise and the bias seen on simulated problems.
-    ceiling : float
-        Certified: with this confidence a classifier that was caught on locked rows errs no more.
+    ceiling : float or None
+        Certified: with this confidence a classifier that was tested on held-out rows errs no more, and so the floor is
+        no higher. None where no limit can be given; `reasons` then say why.
+    certificate : Certificate or None
+        What the ceiling was counted on: which classifier, how many errors among how many rows.
     estimates, bounds, learners, learning_curve : tuple
         Every figure side by side with what it rests on.
     classes, priors : tuple
@@ -80,7 +85,7 @@ class FloorResult:
 
     floor: float
     interval: ConfidenceInterval
-    ceiling: float
+    ceiling: float | None
     estimates: tuple[Estimate, ...]
     bounds: tuple[Bound, ...]
     learners: tuple[LearnerScore, ...]
@@ -92,9 +97,28 @@ class FloorResult:
     notes: tuple[str, ...]
     evidence: dict[str, Any]
     settings: dict[str, Any]
+    certificate: Certificate | None = None
     posterior: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
     labels: NDArray[np.int64] | None = field(default=None, compare=False, repr=False)
     row_numbers: NDArray[np.int64] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def majority_error(self) -> float:
+        """Error of always naming the largest class; no floor is above it.
+
+        The largest of several counted shares is too large on average: it is shrunk by what chance makes of equal ones.
+        """
+        return float(self.evidence.get("shrunk_majority", 1 - max(self.priors)))
+
+    @property
+    def headline(self) -> str:
+        """What has to be said before any figure; mostly nothing."""
+        if self.certificate is None or self.certificate.classifier != "constant":
+            return ""
+        return (
+            f"No better than always answering {self.certificate.label!r}, which errs {self.majority_error:.1%}: "
+            "nothing in the library was seen to err less on these columns."
+        )
 
     @property
     def class_error(self) -> tuple[float, ...]:
@@ -112,12 +136,12 @@ class FloorResult:
         return sorted(both, key=lambda pair: -pair[2])
 
     def hardest_rows(self, n: int = 20) -> list[tuple[int, float]]:
-        """Rows that nobody could get right: number, from 0, and probability that the best guess is wrong."""
+        """The most ambiguous rows: number, from 0, and probability that the best guess is wrong."""
         doubt = 1 - self._rows().max(axis=1)
         return [(self.row_number(i), float(doubt[i])) for i in self.hardest_positions(n)]
 
     def hardest_positions(self, n: int = 20) -> list[int]:
-        """Where `posterior` and `labels` have the rows that nobody could get right."""
+        """Where `posterior` and `labels` have the most ambiguous rows."""
         return [int(i) for i in np.argsort(self._rows().max(axis=1), kind="stable")[:n]]
 
     def suspect_rows(self, n: int = 20) -> list[tuple[int, Any, float]]:
@@ -151,21 +175,25 @@ class FloorResult:
         best, pool = self.learners[0], self.evidence["error"]
         if self.learning_curve:
             about = (
-                f"No classifier is expected to err less than about {self.floor:.1%} on data like these. The library, "
-                f"all together, errs {pool:.1%}"
+                f"As far as the library can see, no classifier errs less than about {self.floor:.1%} on data like "
+                f"these. The library, all together, errs {pool:.1%}"
             )
             about += f": {self.chance}." if self.chance else "."
             if not self._below(best.error):
                 about = f"{about[:-1]}; the best of it alone ({best.plain_name}) {best.error:.1%}."
         else:
             about = (
-                f"No rule that sees only these scores is expected to err less than about {self.floor:.1%}. Naming the "
-                f"class with the largest, once calibrated, errs {pool:.1%}"
+                f"As far as can be seen, no rule errs less than about {self.floor:.1%} by these scores alone. Naming "
+                f"the class with the largest, once calibrated, errs {pool:.1%}"
             )
             about += f": {self.chance}." if self.chance else "."
+        certified = "none     no limit can be certified: the doubts say why"
+        if self.ceiling is not None:
+            certified = f"{self.ceiling:.2%}   certified with {level} confidence: a classifier was seen to do this well"
         lines = [
+            *([self.headline, ""] if self.headline else []),
             f"floor    {self.floor:.2%}   {level} interval {self.interval.low:.2%} to {self.interval.high:.2%}",
-            f"ceiling  {self.ceiling:.2%}   certified with {level} confidence: a classifier was seen to do this well",
+            f"ceiling  {certified}",
             "",
             about,
             "The interval is no proof: no method can certify a lower limit from labelled data alone.",
@@ -249,11 +277,13 @@ class FloorResult:
 
     @classmethod
     def from_json(cls, text: str) -> "FloorResult":
-        """Read a result written by `to_json`."""
+        """Read a result written by `to_json`, of this version or an older one."""
         try:
             values = json.loads(text)
-            if values.pop("schema") != _SCHEMA:
+            if values.pop("schema") not in _SCHEMAS:
                 raise KeyError("schema")
+            if values.get("certificate") is not None:
+                values["certificate"] = Certificate(**values["certificate"])
             values["interval"] = ConfidenceInterval(**values["interval"])
             for name, kind in _KINDS.items():
                 values[name] = tuple(kind(**entry) for entry in values[name])

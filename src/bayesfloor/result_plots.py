@@ -3,6 +3,7 @@
 The data of each are in `bayesfloor.frames` under the same name: `plot_floor` draws `floor_frame`, and so on.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,8 @@ def plot_floor(result: FloorResult, comparison: Comparison | None = None, *, ax:
     """
     ax = _axes(ax, (7.6, 2.0 if comparison is None else 2.5))
     rows = {row["name"]: row for row in floor_rows(result, comparison)}
-    floor, ceiling, worst = rows["floor"], rows["ceiling"]["value"], rows["largest class"]["value"]
+    floor, worst = rows["floor"], rows["largest class"]["value"]
+    ceiling = rows["ceiling"]["value"] if "ceiling" in rows else math.inf
     end = max(worst, floor["high"], min(ceiling, 1.2 * worst), rows.get("model", floor)["high"])
     top = 1.75 if comparison is not None else 1.0
     ax.plot([0, end], [0, 0], color=LINE, linewidth=3, solid_capstyle="round", zorder=1)

@@ -1,8 +1,8 @@
 """Cross-fitted scores: what the library predicts for rows it has not seen, at three sizes of the training set.
 
-One fifth of the rows is locked. The *whole* models (five folds) train on up to four fifths of the rows, the *half*
-and *quarter* models on a half and a quarter of that, never on locked rows: those then test a classifier that no choice
-has seen.
+One fifth of the rows is held out. The *whole* models (five folds) train on up to four fifths of the rows, the *half*
+and *quarter* models on a half and a quarter of that, never on held-out rows: those then test a classifier that no choice
+made on them has touched.
 """
 
 import warnings
@@ -19,10 +19,10 @@ from threadpoolctl import ThreadpoolController
 from .errors import BayesfloorWarning, DataError
 from .fold import Fold, Unseen, log_probabilities
 from .learners import LIBRARY, Learner, Models
-from .pool import N_FOLDS, Pool, Stage
+from .pool import N_FOLDS, Stage
 from .workers import Progress, Threads, Workers
 
-__all__ = ["CrossFit", "Library", "cross_fit", "locked_errors", "one_of_each", "training"]
+__all__ = ["CrossFit", "Library", "cross_fit", "folds", "training"]
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -51,7 +51,7 @@ class CrossFit:
     stages : list of Stage
         Whole, half, quarter, and quarter again by other models.
     fold : ndarray
-        Fold of each row; fold 0 is locked.
+        Fold of each row; fold 0 is held out.
     dropped : list of str
         Learners that failed, with the reason.
     library : Library
@@ -83,19 +83,16 @@ def assign_parts(labels: Rows, groups: Rows | None, n_parts: int, rng: np.random
     return part
 
 
-def _folds(y: Rows, groups: Rows | None, rng: np.random.Generator) -> Rows:
-    """Fold 0 is a plain random sample of rows, or groups, as a certified count needs; the others are stratified."""
+def folds(y: Rows, groups: Rows | None, rng: np.random.Generator) -> Rows:
+    """Fold 0 is a plain random sample of rows, or groups, as a certified count needs; the others are stratified.
+
+    Of groups a fixed number: stopping at a fifth of the rows would take large groups too often.
+    """
     units = np.arange(len(y)) if groups is None else groups
-    order = rng.permutation(int(units.max()) + 1)
-    sizes = np.bincount(units)[order]
-    locked = order[: int(np.searchsorted(np.cumsum(sizes), len(y) / N_FOLDS)) + 1]
-    fold = np.where(np.isin(units, locked), 0, -1)
+    n_units = int(units.max()) + 1
+    held = rng.permutation(n_units)[: max(1, round(n_units / N_FOLDS))]
+    fold = np.where(np.isin(units, held), 0, -1)
     free = np.flatnonzero(fold < 0)
-    if groups is not None and len(order) - len(locked) < 2 * (N_FOLDS - 1):
-        raise DataError(
-            f"of {len(order)} groups {len(locked)} hold more than a fifth of the rows: the {len(order) - len(locked)} "
-            "others are too few to train and test on; split the large groups, or leave them out"
-        )
     fold[free] = 1 + assign_parts(y[free], None if groups is None else groups[free], N_FOLDS - 1, rng)
     return fold
 
@@ -110,6 +107,7 @@ def cross_fit(
     effort: str = "balanced",
     max_rows: int = 10_000,
     seed: int = 0,
+    rng: np.random.Generator | None = None,
     workers: Workers | None = None,
     progress: Progress | None = None,
 ) -> CrossFit:
@@ -125,14 +123,18 @@ def cross_fit(
     extra : mapping of name to scikit-learn classifier, optional
     effort, max_rows
         How many trees; how many rows a model is trained on at most.
-    seed, progress
+    seed : int
+        Of the learners.
+    rng : Generator, optional
+        Draws the folds; default: by the seed.
+    progress : callable, optional
     workers : Workers, optional
         Where models are trained; default: here, in one thread.
     """
     workers = workers or Threads(1)
-    rng = np.random.default_rng(seed)
-    fold = _folds(y, groups, rng)
-    free, locked = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
+    rng = np.random.default_rng(seed) if rng is None else rng
+    fold = folds(y, groups, rng)
+    free, held = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
     quarter = np.full(len(y), -1)
     quarter[free] = assign_parts(y[free], None if groups is None else groups[free], 4, rng)
     tasks = [
@@ -142,11 +144,11 @@ def cross_fit(
     for k in range(2):
         train = _at_most(np.flatnonzero((quarter >= 0) & (quarter % 2 == k)), y, max_rows // 2, rng)
         others = np.flatnonzero((quarter >= 0) & (quarter % 2 != k))
-        tasks.append(_Task(1, train, [np.concatenate([others, locked]) if k == 0 else others], k))
+        tasks.append(_Task(1, train, [np.concatenate([others, held]) if k == 0 else others], k))
     for k in range(4):
         train = _at_most(np.flatnonzero(quarter == k), y, max_rows // 4, rng)
         sets = [np.flatnonzero(quarter == (k + step) % 4) for step in (1, 2)]
-        tasks.append(_Task(2, train, [np.concatenate([s, locked]) for s in sets] if k == 0 else sets, k))
+        tasks.append(_Task(2, train, [np.concatenate([s, held]) for s in sets] if k == 0 else sets, k))
     library = Library(n_classes, effort, seed, tuple((extra or {}).items()))
     # The longest first, so that no thread is left with one at the end.
     tasks.sort(key=lambda task: -len(task.train))
@@ -255,29 +257,6 @@ def _gathered(tasks: Sequence[_Task], results: list[Any], y: Rows, n_classes: in
         settings, owners = tuple(s for _, s in keys), tuple(learner for learner, _ in keys)
         stages.append(Stage(name, int(np.median(sizes)), settings, owners, logs))
     return stages
-
-
-def locked_errors(
-    whole: Stage, half: Stage, y: Rows, fold: Rows, change: Floats, groups: Rows | None = None
-) -> tuple[Rows, Rows]:
-    """Errors on the locked rows of a classifier that no choice made on them has touched, and their number, per class.
-
-    The models of fold 0 have not seen the locked rows, nor have those of the half stage, which decide settings and
-    weights on the other rows. Class probabilities are multiplied by `change`, for other class shares than those here.
-    Of each group one row counts: the others are no further evidence.
-    """
-    free, locked = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
-    if groups is not None:
-        locked = np.intersect1d(locked, one_of_each(groups))
-    named = (Pool.fit(half, y, free).predict(whole, locked) * change).argmax(axis=1)
-    truth, n_classes = y[locked], len(change)
-    return np.bincount(truth[named != truth], minlength=n_classes), np.bincount(truth, minlength=n_classes)
-
-
-def one_of_each(groups: Rows) -> Rows:
-    """A row of each group, whichever chance puts first."""
-    drawn = np.random.default_rng(0).permutation(len(groups))
-    return np.sort(drawn[np.unique(groups[drawn], return_index=True)[1]])
 
 
 def _at_most(rows: Rows, y: Rows, limit: int, rng: np.random.Generator) -> Rows:

@@ -27,7 +27,7 @@ __all__ = ["FloorStopping", "RowsNeeded", "TrainingRound", "validation_rows_need
 
 _IN_A_ROW = 3  # looks that must agree before the rule stops
 _HAIR = 1e-7  # 0.16 - 0.15 is above 0.01 in floating point, and many metrics are float32
-_ALARM = 0.02  # "below the floor" accuses the data: it takes this share of the risk (99.9 % instead of 95 %)
+_ALARM = 0.02  # "below the floor" accuses the data: it takes this share of the risk of the count (99.9 % for 95 %)
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,9 @@ class FloorStopping:
     slowly over the same rows is stopped wrongly two to three times as often as the level says, with few rows (measured
     in `benchmarks/results/stopping.md`). A `confidence_level` of 0.99 keeps that case, too, below 5 %.
 
-    An error that is below the floor beyond doubt (upper limit of the excess below 0, with a fiftieth of the risk: at
-    99.9 % instead of 95 %), three rounds in a row, stops too, as "below the floor": validation rows have leaked into
-    training, they are easier than the data, or the floor was estimated too high.
+    An error that is below the floor beyond doubt (upper limit of the excess below 0, with a fiftieth of the risk in the
+    validation count: 99.9 % instead of 95 %), three rounds in a row, stops too, as "below the floor": validation rows
+    have leaked into training, they are easier than the data, or the floor was estimated too high.
 
     **Validation rows.** With z the one-sided normal quantile and h = z sd(f), the rule can decide at all from about
     z^2 f (1 - f) / ((2 min_delta)^2 - h^2) rows, and decides promptly from z^2 g (1 - g) / (min_delta^2 - h^2),
@@ -213,9 +213,9 @@ class FloorStopping:
     def _is_below(self, look: TrainingRound) -> bool:
         if look.high >= 0:  # spares the stricter limit
             return False
+        # The stricter level is for the validation count alone: no quantile that far out is known of the floor.
         level = 1 - _ALARM * (1 - self.confidence_level)
-        below, _ = floor_reach(self.floor, self.interval, level)
-        return look.excess + reach_above(look.error, below, look.n_samples, level) < 0
+        return look.excess + reach_above(look.error, self._below, look.n_samples, level) < 0
 
     def _reach_at_floor(self, n: int) -> float:
         """Upper limit of the excess if the error were observed exactly at the floor."""

@@ -3,12 +3,13 @@
 Later steps trust a `Dataset` and never check again.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .copies import copied_records, identifiers
 from .errors import DataError, DataTypeError, listed
 from .labels import check_class_sizes, encode_labels, is_missing
 
@@ -17,9 +18,9 @@ __all__ = [
     "check_shape",
     "column_keys",
     "dataset_of",
+    "digest",
     "feature_matrix",
     "first_occurrence",
-    "is_continuous",
     "matrix_from_array",
     "matrix_from_frame",
     "quoted_column",
@@ -56,8 +57,12 @@ class Dataset:
     n_duplicate_rows : int
         Rows that repeat an earlier row in every column.
     copied_share : float
-        Their share if the columns are continuous, so that they must be copies of one record; 0 if the
-        features are discrete and rows may well coincide.
+        Share of rows that are further copies of a record; equal rows of discrete columns, which coincide by chance, are
+        none.
+    records : ndarray of shape (N,), optional
+        Record of each row where there are copies.
+    n_copies : int
+        Rows that were left out because a copy of them is there.
     """
 
     X: Floats
@@ -70,6 +75,8 @@ class Dataset:
     duplicate_columns: tuple[tuple[str, str], ...]
     n_duplicate_rows: int
     copied_share: float
+    records: Codes | None = None
+    n_copies: int = 0
 
     @property
     def n_samples(self) -> int:
@@ -86,6 +93,14 @@ class Dataset:
         """Class shares N_c / N."""
         return self.class_counts / self.n_samples
 
+    def rows(self, kept: Codes) -> "Dataset":
+        """The same columns and classes with some of the rows; those left out are copies."""
+        labels = self.labels[kept]
+        return replace(
+            self, X=self.X[kept], labels=labels, class_counts=np.bincount(labels, minlength=self.n_classes),
+            records=None, n_copies=len(self.labels) - len(kept),
+        )  # fmt: skip
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know about the data, in words."""
@@ -95,9 +110,15 @@ class Dataset:
         if self.duplicate_columns:
             pairs = [f"{copy} = {first}" for copy, first in self.duplicate_columns]
             notes.append(f"columns that repeat another: {listed(pairs)}")
-        if self.n_duplicate_rows:
-            share = self.n_duplicate_rows / self.n_samples
-            notes.append(f"{self.n_duplicate_rows} of {self.n_samples} rows ({share:.1%}) repeat an earlier row")
+        came, repeated = self.n_samples + self.n_copies, self.n_duplicate_rows - self.n_copies
+        if self.n_copies:
+            share = self.n_copies / came
+            notes.append(
+                f"{self.n_copies} of {came} rows ({share:.1%}) are copies of another: each record counts once, by one "
+                "of its rows"
+            )
+        if repeated > 0:
+            notes.append(f"{repeated} of {came} rows ({repeated / came:.1%}) repeat an earlier row")
         return tuple(notes)
 
 
@@ -145,10 +166,9 @@ def dataset_of(matrix: Floats, names: list[str], classes: NDArray[Any], labels: 
     if constant:
         matrix = np.ascontiguousarray(matrix[:, varies])
     kept = [name for name, keep in zip(names, varies, strict=True) if keep]
-    first_row = first_occurrence(row_keys(matrix))
+    records, n_duplicates = repeated_rows(matrix)
     first_column = first_occurrence(column_keys(matrix))
     copies = np.flatnonzero(first_column != np.arange(len(kept)))
-    n_duplicates = int((first_row != np.arange(len(matrix))).sum())
     matrix = matrix.view()
     matrix.flags.writeable = False
     labels.flags.writeable = False
@@ -162,10 +182,19 @@ def dataset_of(matrix: Floats, names: list[str], classes: NDArray[Any], labels: 
         constant_columns=constant,
         duplicate_columns=tuple((kept[i], kept[first_column[i]]) for i in copies),
         n_duplicate_rows=n_duplicates,
-        copied_share=n_duplicates / len(matrix)
-        if n_duplicates and is_continuous(matrix, len(matrix) - n_duplicates)
-        else 0.0,
+        copied_share=0.0 if records is None else 1 - (int(records.max()) + 1) / len(matrix),
+        records=records,
     )
+
+
+def repeated_rows(matrix: Floats) -> tuple[Codes | None, int]:
+    """Record of each row where there are copies, and the number of rows that repeat an earlier one."""
+    keys = row_keys(matrix)
+    first = np.unique(keys, return_index=True)[1]
+    if len(first) == len(keys):
+        return None, 0
+    found = [(entry, row_keys(matrix[:, list(entry.columns)])) for entry in identifiers(matrix[first], len(keys))]
+    return copied_records(keys, found), len(keys) - len(first)
 
 
 def feature_matrix(X: Any) -> tuple[Floats, list[str]]:
@@ -293,9 +322,28 @@ def _odd_numbers(n: int) -> NDArray[np.uint64]:
     return np.random.default_rng(0x5EED).integers(0, 2**63, size=n, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
 
 
+def digest(keys: NDArray[np.uint64], codes: Codes) -> int:
+    """One number for rows and classes together that does not depend on the order of the rows.
+
+    Examples
+    --------
+    >>> keys = np.array([3, 4, 5], dtype=np.uint64)
+    >>> digest(keys, np.array([0, 1, 1])) == digest(keys[::-1], np.array([1, 1, 0]))
+    True
+    >>> digest(keys, np.array([0, 1, 1])) == digest(keys, np.array([0, 0, 1]))
+    False
+    """
+    odd = _odd_numbers(1)[0]
+    return int(_stirred(keys + (codes.astype(np.uint64) + np.uint64(1)) * odd).sum(dtype=np.uint64))
+
+
 def _mixed(column: Floats) -> NDArray[np.uint64]:
-    """Bits of each number, stirred (the finaliser of splitmix64): neighbouring numbers share most bits."""
-    bits = (column + 0.0).view(np.uint64)  # + 0.0 turns -0.0 into 0.0
+    """Bits of each number, stirred: neighbouring numbers share most of them."""
+    return _stirred((column + 0.0).view(np.uint64))  # + 0.0 turns -0.0 into 0.0
+
+
+def _stirred(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finaliser of splitmix64."""
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return bits ^ (bits >> np.uint64(31))
@@ -305,12 +353,6 @@ def first_occurrence(keys: NDArray[np.uint64]) -> NDArray[np.intp]:
     """Index of the first entry equal to each entry."""
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     return first[inverse]
-
-
-def is_continuous(matrix: Floats, n_distinct_rows: int) -> bool:
-    """Whether some column has so many values that equal rows can only be copies of one record."""
-    many = max(n_distinct_rows / 2, 4 * np.sqrt(len(matrix)))
-    return any(len(np.unique(matrix[:, j])) > many for j in range(matrix.shape[1]))
 
 
 def quoted_column(name: str) -> str:

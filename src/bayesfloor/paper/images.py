@@ -182,7 +182,7 @@ def judge(results: Results) -> str:
                 f"{percent(learned['estimate'], 2)} [{percent(learned['low'], 2)}, {percent(learned['high'], 2)}]",
                 f"best single learner ({learned['best_learner']}) {percent(learned['best_error'], 2)}",
             ],
-            ["ceiling", percent(learned["ceiling"], 2), "certified: a classifier was caught doing this well"],
+            ["ceiling", percent(learned["ceiling"], 2), "certified: a classifier was seen to do this well"],
         ]
         if title == "MNIST":
             rows.append(["the paper's estimate", percent(results["papers_floor"], 2), "as printed"])

@@ -138,7 +138,7 @@ def _learned(problem: problems.Problem, n: int, seed: tuple[int, int]) -> dict[s
     covered = float(problem.bayes_error in result.interval)
     return {
         "value": result.floor, "interval low": result.interval.low, "interval high": result.interval.high,
-        "covered": covered, "ceiling": result.ceiling,
+        "covered": covered, "ceiling": float("nan") if result.ceiling is None else result.ceiling,
     }  # fmt: skip
 
 
