@@ -52,6 +52,8 @@ docs: .venv/for-docs
 evidence: .venv/for-test
 	$(RUN) benchmarks/low_dimension.py --out benchmarks/results/low_dimension.md --readme README.md
 	$(RUN) benchmarks/train_floor.py fit
+	$(RUN) benchmarks/levels.py run
+	$(RUN) benchmarks/levels.py report --out benchmarks/results/levels.md
 	$(RUN) benchmarks/floor_cost.py --out benchmarks/results/floor_cost.md
 	$(RUN) benchmarks/compare_coverage.py --runs 200 --out benchmarks/results/compare_coverage.md
 	$(RUN) benchmarks/real_data.py mnist --out benchmarks/results/mnist.md

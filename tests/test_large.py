@@ -116,8 +116,10 @@ def test_copies_in_mapped_files_are_seen(sample, tmp_path: Path) -> None:
     mapped = bf.estimate(
         np.load(tmp_path / "X.npy", mmap_mode="r"), y, effort="fast", n_jobs=1, run=Run(sample_rows=400)
     )
-    assert "50.0% of the rows are copies: pass groups=, or drop them" in mapped.reasons
-    assert any("2000 of 4000 rows (50.0%) repeat an earlier row" in note for note in mapped.notes)
+    assert any("2000 of 4000 rows (50.0%) are copies of another" in note for note in mapped.notes)
+    assert mapped.posterior.shape == (2000, 3)
+    assert sorted(mapped.row_numbers // 2) == list(range(2000))
+    np.testing.assert_array_equal(mapped.labels, y[mapped.row_numbers])
 
 
 def test_mapped_arrays_are_checked(sample, tmp_path: Path) -> None:

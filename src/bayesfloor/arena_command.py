@@ -107,7 +107,8 @@ def _page(result: ArenaResult, command: str, picture: str) -> str:
             "",
             f"Written by `{command}`. {len({r.problem for r in result.records})} problems with known floor, "
             f"N = {sizes}, {n_seeds} samples each, the same for every estimator. The oracle knows the true Bayes "
-            "classifier and counts its errors on the sample; in the limit, no regular nonparametric estimator varies less. "
+            "classifier and counts its errors on the sample; in the limit, no regular nonparametric estimator "
+            "varies less. "
             "Errors are of the estimated floor; *worst problem* is the largest mean absolute error on one problem; "
             "coverage and width are of 95 % intervals, where an estimator gives one; s is the median time of one "
             "estimate in seconds, one thread. Whoever failed on a sample stands below all who did not.",

@@ -72,14 +72,14 @@ def conclude(
     """Judge the floor, and put every figure beside what it rests on."""
     shares = data.priors if priors is None else priors
     figures = counted.figures
+    claimed, unsettled = learned.unsettled()
     evidence = Evidence(
         n=independent_rows(data, priors, learned.groups), n_features=data.X.shape[1], n_classes=data.n_classes,
         majority=1 - float(shares.max()),
         shrunk_majority=1 - float((shrunk_shares(data.class_counts) if priors is None else priors).max()),
         error=figures[0][0], plugin=figures[0][1], half_error=figures[1][0], half_plugin=figures[1][1],
         quarter_error=(figures[2][0] + figures[3][0]) / 2, quarter_plugin=(figures[2][1] + figures[3][1]) / 2,
-        ball=counted.ball, raw=counted.raw, moved=learned.moved(1, 2), moved_late=learned.moved(0, 1),
-        moved_apart=learned.moved(2, 3), gained=learned.gained(),
+        ball=counted.ball, raw=counted.raw, claimed=claimed, unsettled=unsettled,
     )  # fmt: skip
     judgement = judge(evidence, confidence_level)
     certified = ceiling(counted.held_out, priors, confidence_level)

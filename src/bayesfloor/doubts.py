@@ -66,7 +66,8 @@ def width_with_more(evidence: Evidence, confidence_level: float) -> float:
         n=4 * evidence.n,
         ball=evidence.error + (evidence.ball - evidence.error) / 2,
         half_error=evidence.error + (evidence.half_error - evidence.error) / 2,
-        moved_late=evidence.moved_late / 2,
+        claimed=evidence.claimed / 2,
+        unsettled=evidence.unsettled / 2,
     )
     judgement = judge(more, confidence_level)
     return judgement.high - judgement.low

@@ -28,6 +28,7 @@ __all__ = [
     "judge",
     "shrunk_shares",
     "summarise",
+    "unsettled",
 ]
 
 Floats = NDArray[np.float64]
@@ -60,14 +61,14 @@ class Evidence:
         Epsilon-ball ensemble in the space of the scores.
     raw : float or None
         The same in the features themselves, where there are few and its balls can carry it.
-    moved : float
-        What the decisions are worth that change from the quarter to the half stage: mean difference, in the mean of
-        both posteriors, between the two classes named. It is near the error that the smaller training set costs, and
-        less noisy than a difference of two counts of errors.
-    moved_late, moved_apart : float
-        The same from half to whole, and between two quarters.
-    gained : float
-        What those decisions are worth to the posterior of another quarter, disjoint from both; a loss is negative.
+    claimed : float
+        What is at stake where the half and the whole stage name different classes: the mean, over all rows, of the
+        difference between the two classes in the mean of the two posteriors. It is near the error that a training set
+        of this size costs, and less noisy than a difference of two counts of errors.
+    unsettled : float
+        The part of it that labels confirm. With m the (signed) difference in a row and v = 1, 0 or -1 by whether the
+        label is the first class, neither or the second: claimed (sum m v + 1) / (sum m^2 + 1), the slope of v on m,
+        held to 1 by one row's worth. Where labels are noise the stages differ often, but nothing is won.
     """
 
     n: int
@@ -83,10 +84,8 @@ class Evidence:
     quarter_plugin: float
     ball: float
     raw: float | None
-    moved: float
-    moved_late: float
-    moved_apart: float
-    gained: float
+    claimed: float
+    unsettled: float
 
     @property
     def sampling(self) -> float:
@@ -103,7 +102,8 @@ class Evidence:
         return {
             "ball": self.ball - self.error if self.n_classes <= BALL_CLASSES else 0.0,
             "half": self.half_error - self.error,
-            "moved late": self.moved_late,
+            "claimed": self.claimed,
+            "unsettled": self.unsettled,
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -124,6 +124,21 @@ def summarise(P: Floats, y: Rows, weights: Floats) -> tuple[float, float]:
     """Error of the most probable class, and mean of 1 - its probability; rows count by their weights."""
     wrong = P.argmax(axis=1) != y
     return float(weights @ wrong), float(weights @ (1 - P.max(axis=1)))
+
+
+def unsettled(whole: Floats, half: Floats, y: Rows, weights: Floats) -> tuple[float, float]:
+    """What is at stake where two stages decide differently: as their posteriors claim, and as labels confirm.
+
+    See `Evidence`; rows count by their weights, which add up to 1.
+    """
+    first, second, at = whole.argmax(axis=1), half.argmax(axis=1), np.arange(len(whole))
+    mean = (whole + half) / 2
+    margin = mean[at, first] - mean[at, second]
+    seen = (y == first).astype(np.float64) - (y == second)
+    rows = weights * len(y)
+    share = (rows @ (margin * seen) + 1) / (rows @ margin**2 + 1)
+    claimed = float(weights @ np.abs(margin))
+    return claimed, float(share * claimed)
 
 
 def shrunk_shares(counts: Rows) -> Floats:

@@ -83,7 +83,8 @@ class Fold:
     @cached_property
     def column_weights(self) -> Floats:
         """Importance of each column to the trees."""
-        importances = self.forest.feature_importances_[: self.X.shape[1]] + 1e-6
+        # Trees of a handful of rows may not split at all: then no column is more important than another.
+        importances = np.nan_to_num(self.forest.feature_importances_[: self.X.shape[1]]) + 1e-6
         return np.asarray(np.maximum(importances / importances.max(), 1e-3))
 
     @cached_property

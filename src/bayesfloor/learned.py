@@ -13,7 +13,7 @@ from .bounds import Bound, all_bounds
 from .ceiling import HeldOut, held_out_errors
 from .draws import Draws
 from .errors import BayesfloorWarning
-from .evidence import ScoreSpace, summarise
+from .evidence import ScoreSpace, summarise, unsettled
 from .learner import BenchmarkLearner
 from .pool import Stage, pooled
 from .result import LearnerScore
@@ -101,23 +101,9 @@ class Learned(Trained):
         """Error and plug-in of each stage."""
         return [summarise(p, self.labels, self.row_weights) for p in self.P]
 
-    def moved(self, first: int, second: int) -> float:
-        """What the decisions are worth that differ between two stages."""
-        P, Q = self.P[first], self.P[second]
-        mean, at = (P + Q) / 2, np.arange(len(P))
-        return float(self.row_weights @ np.abs(mean[at, P.argmax(axis=1)] - mean[at, Q.argmax(axis=1)]))
-
-    def gained(self) -> float:
-        """What the decisions are worth that differ between a quarter and the half it is part of, on rows not held out.
-
-        Valued by the posterior of the other quarter, whose rows are in neither: so it is as likely to be too low as too
-        high, and 0 in the mean where nothing is gained.
-        """
-        free = np.flatnonzero(self.fitted.fold != 0)
-        half, quarter, other = (self.P[stage][free] for stage in (1, 2, 3))
-        at, weights = np.arange(len(free)), self.row_weights[free]
-        worth = other[at, half.argmax(axis=1)] - other[at, quarter.argmax(axis=1)]
-        return float(weights @ worth / weights.sum())
+    def unsettled(self) -> tuple[float, float]:
+        """What is at stake where the half and the whole stage decide differently; see `Evidence`."""
+        return unsettled(self.P[0], self.P[1], self.labels, self.row_weights)
 
     def posterior(self) -> Floats:
         """Probabilities of the whole stage, rows and classes in the order they came in."""

@@ -1,8 +1,8 @@
 """Cross-fitted scores: what the library predicts for rows it has not seen, at three sizes of the training set.
 
 One fifth of the rows is held out. The *whole* models (five folds) train on up to four fifths of the rows, the *half*
-and *quarter* models on a half and a quarter of that, never on held-out rows: those then test a classifier that no choice
-made on them has touched.
+and *quarter* models on a half and a quarter of that, never on held-out rows: those then test a classifier that no
+choice made on them has touched.
 """
 
 import warnings
