@@ -31,7 +31,7 @@ def path() -> str | None:
 class Browser:
     """One page; every console message, failure and request is kept in `events`."""
 
-    def __init__(self, executable: str, timeout: float = 60.0) -> None:
+    def __init__(self, executable: str, timeout: float = 600.0) -> None:
         self._timeout, self._number, self._buffer = timeout, 0, b""
         self.events: list[dict[str, Any]] = []
         self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)

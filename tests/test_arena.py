@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from bayesfloor.arena import run
 from bayesfloor.arena_command import main
 from bayesfloor.leaderboard import ArenaResult, Record
 from bayesfloor.problems import from_posterior, get
+from waiting import until
 
 
 def nearest(X, y, random_state=0):
@@ -115,10 +115,7 @@ def test_killed_run_resumes_to_the_same_table(tmp_path: Path) -> None:
         "--results", str(path), "--quiet",
     ]  # fmt: skip
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    for _ in range(600):
-        if path.exists() and path.read_bytes().count(b"\n") > 5:
-            break
-        time.sleep(0.1)
+    until(lambda: process.poll() is not None or (path.exists() and path.read_bytes().count(b"\n") > 5))
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     written = path.read_bytes().count(b"\n")

@@ -1,12 +1,12 @@
 """Rows on a real cluster of two processes: the same numbers as here, whatever happens to the workers."""
 
+import asyncio
 import os
 import re
 import signal
 import subprocess
 import sys
 import threading
-import time
 import warnings
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,7 @@ import dask.dataframe as dd  # noqa: E402
 import bayesfloor  # noqa: E402
 from bayesfloor import BenchmarkLearner, DataError, DataTypeError, ParameterError, ball_counts  # noqa: E402
 from bayesfloor import cluster as cluster_module  # noqa: E402
+from bayesfloor import distributed as distributed_module  # noqa: E402
 from bayesfloor.block_counts import BlockCounter, count_in_part  # noqa: E402
 from bayesfloor.block_dataset import block_dataset  # noqa: E402
 from bayesfloor.blocks import ArrayBlocks, class_counts, drawn_rows, reference_rows, rows_at  # noqa: E402
@@ -35,6 +36,7 @@ from bayesfloor.labels import encode_labels  # noqa: E402
 from bayesfloor.scores import cross_fit  # noqa: E402
 from bayesfloor.validate import validate  # noqa: E402
 from bayesfloor.workers import Threads  # noqa: E402
+from waiting import PATIENCE, has_started, held_back, kill_worker, until, until_replaced  # noqa: E402
 
 SOURCE = str(Path(bayesfloor.__file__).parents[1])
 UNEVEN = (70, 0, 1, 129, 60, 40)  # 300 rows
@@ -114,24 +116,88 @@ def test_large_chunks_become_several_blocks(client):
         np.testing.assert_array_equal(mine, theirs)
 
 
-def test_results_are_added_while_others_are_made(client):
+class _Order(distributed.WorkerPlugin):
+    """Which results a worker of one thread has made, which of them it was told to add, which it has added."""
+
+    def setup(self, worker):
+        self.tasks, self.news = worker.state.tasks, threading.Condition()
+        self.made, self.to_add, self.added, self.terms = set(), set(), set(), {}
+        self.most = 0
+
+    def transition(self, key, start, finish, **_):
+        key = str(key)
+        with self.news:
+            if key.startswith("adding-") and finish == "memory":
+                self.made.add(_number(key))
+            if key.startswith("sum-") and finish == "ready":
+                terms = (task.key for task in self.tasks[key].dependencies)
+                self.terms[key] = {_number(term) for term in terms if term.startswith("adding-")}
+                self.to_add |= self.terms[key]
+            if key.startswith("sum-") and finish == "memory":
+                self.added |= self.terms[key]
+            self.most = max(self.most, len(self.due() - self.added))
+            self.news.notify_all()
+
+    def due(self):
+        """Results all three companions of which are made: the four can be added."""
+        return {number for number in self.made if {*range(number // 4 * 4, number // 4 * 4 + 4)} <= self.made}
+
+    def knows_what_to_add(self):
+        return self.due() <= self.to_add
+
+
+def _number(key):
+    return int(key.rpartition("-")[2])
+
+
+def test_results_are_added_while_others_are_made():
     """A sum of many large results must not need the memory of all of them."""
     X, y = two_gaussians()
-    there, *_ = blocks_from_dask(da.from_array(X, chunks=(5, 3)), y, client=client)
-    seen = []
 
-    def large(part):
+    def patient(part):
+        # A sum reaches the worker some time after its last term was made. With every result waiting for that, the order
+        # in which things are done is that of their priorities, however slow messages are.
+        order = distributed.get_worker().plugins["order"]
+        with order.news:
+            assert order.news.wait_for(order.knows_what_to_add, PATIENCE), "not told to add what was made"
+        return np.ones(5)
+
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        connect(cluster) as client,
+    ):
+        order = _Order()
+        cluster.sync(cluster.workers[0].plugin_add, order, "order")
+        there, *_ = blocks_from_dask(da.from_array(X, chunks=(5, 3)), y, client=client)
+        total = there.total(patient, "adding")
+        assert (total == 60).all()
+        assert order.added == set(range(60))
+        # Four are added at a time. The next result may have been begun before, and may make four others complete.
+        assert 4 <= order.most <= 8
+
+
+def test_results_that_were_made_are_not_held_from_here(client, tmp_path):
+    """What nobody asks for any more is let go on the workers as soon as it was added."""
+    X, y = two_gaussians()
+    there, *_ = blocks_from_dask(da.from_array(X, chunks=(5, 3)), y, client=client)
+    seen, flag = [], tmp_path / "seen"
+
+    def wait_at_last(part):
         import time
 
-        time.sleep(0.02)
-        return np.ones(50_000)
+        while part.number == 59 and not flag.exists():
+            time.sleep(0.01)
+        return 1
 
-    def count(dask_scheduler):
-        return sum(1 for task in dask_scheduler.tasks.values() if task.state == "memory" and task.nbytes > 300_000)
+    def look(stage, done, total):
+        client.sync(asyncio.sleep, 0)  # whatever was let go is taken note of in a thread of the client
+        held = [key.partition("-")[0] for key in client.futures]
+        seen.append((done, held.count("adding"), held.count("sum")))
+        flag.touch()
 
-    total = there.total(large, "adding", lambda *news: seen.append(client.run_on_scheduler(count)))
-    assert (total == len(there.sizes)).all()
-    assert max(seen[:-1]) < len(there.sizes) / 3
+    assert there.total(wait_at_last, "adding", look) == 60
+    assert seen[0][0] < 60
+    assert seen == [(done, 60 - done, 1) for done, *_ in seen]
 
 
 def test_counts_around_rows_are_exact(both):
@@ -152,20 +218,13 @@ def test_derived_blocks_stay_there_and_are_let_go(client, both):
     n_keys = _keys_in_memory(client)
     made.close()
     again.close()
-    _until(lambda: _keys_in_memory(client) <= n_keys - 2 * len(UNEVEN))
+    until(lambda: _keys_in_memory(client) <= n_keys - 2 * len(UNEVEN))
     with pytest.raises(ClusterError, match="closed"):
         again.each(len)
 
 
 def _keys_in_memory(client):
     return sum(len(keys) for keys in client.has_what().values())
-
-
-def _until(condition, seconds=20):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "did not come about"
-        time.sleep(0.05)
 
 
 def test_what_tasks_share_is_sent_once(both):
@@ -231,18 +290,25 @@ def test_one_thread_of_blas_and_no_warnings_on_workers(both):
 
 def test_threads_of_a_worker_share_what_is_set_and_restored():
     before, seen = list(warnings.filters), []
+    inside, may_leave = ([threading.Event() for _ in range(3)] for _ in range(2))
 
-    def task(seconds):
+    def task(number):
         with alone():
-            time.sleep(seconds)
+            inside[number].set()
+            may_leave[number].wait()
             seen.append(warnings.filters[0][0])
 
-    threads = [threading.Thread(target=task, args=(s,)) for s in (0.01, 0.15, 0.05)]
-    for thread in threads:
+    threads = [threading.Thread(target=task, args=(number,)) for number in range(3)]
+    for thread, is_inside in zip(threads, inside, strict=True):
         thread.start()
-        time.sleep(0.005)
-    for thread in threads:
-        thread.join()
+        is_inside.wait()
+    for number in (
+        0,
+        2,
+        1,
+    ):  # the first one leaves while others are at work, and the last to come is not the last to go
+        may_leave[number].set()
+        threads[number].join()
     assert seen == ["ignore"] * 3
     assert list(warnings.filters) == before
 
@@ -448,12 +514,12 @@ def test_a_data_set_is_described_block_by_block():
 def test_cross_fit_on_workers_is_cross_fit_here(client):
     X, y = two_gaussians(n=200)
     options = {"effort": "fast", "max_rows": 120, "seed": 3}
-    told, pids = [], client.run(os.getpid)
+    told, killed = [], []
 
     def tell(*news):
         told.append(news)
-        if len(told) == 1:  # whatever was sent to this worker has to be sent again
-            os.kill(next(iter(pids.values())), signal.SIGKILL)
+        if not killed:  # whatever was sent to this worker has to be sent again
+            killed.append(kill_worker(client))
 
     here = cross_fit(X, y, 2, **options, workers=Threads(1))
     there = cross_fit(X, y, 2, **options, workers=DaskWorkers(client), progress=tell)
@@ -468,7 +534,7 @@ def test_cross_fit_on_workers_is_cross_fit_here(client):
         np.testing.assert_array_equal(mine.logs, theirs.logs)
     assert told[0][1] < 11
     assert told[-1] == ("training", 11, 11)
-    _until(lambda: len(client.nthreads()) == 2)
+    until_replaced(client, killed[0])
 
 
 def test_training_on_a_cluster_of_one_thread():
@@ -580,22 +646,24 @@ def test_without_a_cluster_threads_of_this_process_do_it(both):
         distributed.get_client()
 
 
-def test_a_large_array_on_a_cluster_survives_a_killed_worker(client, large):
+def test_a_large_array_on_a_cluster_survives_a_killed_worker(client, large, tmp_path, monkeypatch):
     X, y, here = large
-    pids, killed = client.run(os.getpid), []
+    killed, flag = [], tmp_path / "wait"
+    waits = held_back(distributed_module._on_part, "counting", 34, flag)
+    monkeypatch.setattr(distributed_module, "_on_part", waits)
 
     def kill(stage, done, total):
-        if stage == "counting" and not killed and done < total:
-            address, pid = next(iter(pids.items()))
-            os.kill(pid, signal.SIGKILL)
-            killed.append((address, pid, done, total))
+        if (stage, done) == ("choosing radii", 1):  # from here on, what is counted is told
+            flag.touch()
+        if stage == "counting" and not killed:
+            assert (done < total, total) == (True, 35), "the kill must come in the middle of counting"
+            killed.append(kill_worker(client))
+            flag.unlink()
 
     learner = BenchmarkLearner(max_queries=2000, progress=kill)
     with client.as_current():
         learner.fit(da.from_array(X, chunks=(2000, 1)), da.from_array(y, chunks=7000))
-    assert killed, "the kill must come in the middle of counting"
-    _until(lambda: len(client.nthreads()) == 2)
-    assert killed[0][1] not in client.run(os.getpid).values(), "the worker must really have died"
+    until_replaced(client, killed[0])
     same_figures(here, learner)
     np.testing.assert_array_equal(here.sample_error_[here.centres_], learner.sample_error_)
     assert 0 < learner.subsample_error_ < learner.standard_error_
@@ -653,45 +721,60 @@ def test_a_column_that_varies_in_hardly_any_row_does_no_harm(large):
 
 
 @pytest.fixture
-def fragile():
+def fragile(tmp_path):
     """Blocks on a cluster of their own, given up as soon as they have killed two workers."""
+    over = threading.Event()
     with (
         distributed.LocalCluster(
             n_workers=2, processes=True, threads_per_worker=1, dashboard_address=None, memory_limit="1GB"
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
-        X, y = two_gaussians()
-        there, *_ = blocks_from_dask(da.from_array(X, chunks=(UNEVEN, 3)), y, client=client)
-        client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 1))
-        yield there
+        killer = threading.Thread(target=_kill_the_doomed, args=(cluster.workers, tmp_path, over))
+        killer.start()
+        try:
+            X, y = two_gaussians()
+            there, *_ = blocks_from_dask(da.from_array(X, chunks=(UNEVEN, 3)), y, client=client)
+            client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 1))
+            yield there
+        finally:
+            over.set()
+            killer.join()
 
 
-def _deadly_above(limit):
+def _kill_the_doomed(nannies, folder, over):
+    """Kill the processes that have left their numbers in a folder, each once it has started and can be replaced."""
+    while not over.wait(0.02):
+        for file in folder.iterdir():
+            if any(has_started(nanny, int(file.name)) for nanny in nannies.values()):
+                file.unlink()
+                os.kill(int(file.name), signal.SIGKILL)
+
+
+def _deadly_above(limit, folder):
     """Work that ends its worker, as one out of memory is ended, if it is given more rows of block 3 than this."""
 
     def work(part):
         import os
-        import signal
-        import time
+        import threading
 
         if part.number == 3 and len(part.X) > limit:
-            time.sleep(1)  # a worker that dies while it is still being started is not started again
-            os.kill(os.getpid(), signal.SIGKILL)
+            (folder / str(os.getpid())).touch()
+            threading.Event().wait()
         return part.X[:, :1]
 
     return work
 
 
-def test_blocks_too_large_for_their_worker_are_done_in_pieces(fragile, both):
+def test_blocks_too_large_for_their_worker_are_done_in_pieces(fragile, both, tmp_path):
     here, _ = both
-    np.testing.assert_array_equal(everything(fragile.derived(_deadly_above(100), 1))[0], here.X[:, :1])
+    np.testing.assert_array_equal(everything(fragile.derived(_deadly_above(100, tmp_path), 1))[0], here.X[:, :1])
 
 
-def test_sums_over_blocks_too_large_for_their_worker_are_made_in_pieces(fragile, both):
+def test_sums_over_blocks_too_large_for_their_worker_are_made_in_pieces(fragile, both, tmp_path):
     here, _ = both
     counting = partial(count_in_part, queries=here.X[:20], radii=np.array([0.5, 1.0]), n_classes=2)
-    deadly = _deadly_above(100)
+    deadly = _deadly_above(100, tmp_path)
 
     def count(part):
         deadly(part)
@@ -700,12 +783,12 @@ def test_sums_over_blocks_too_large_for_their_worker_are_made_in_pieces(fragile,
     np.testing.assert_array_equal(fragile.total(count, "counting"), here.total(counting))
 
 
-def test_blocks_that_kill_even_in_pieces_are_named(fragile):
+def test_blocks_that_kill_even_in_pieces_are_named(fragile, tmp_path):
     found = (
         r"(block \d \(rows \d+ to \d+\)|what all tasks need) was lost with each worker .* while counting.*smaller ch"
     )
     with pytest.raises(ClusterError, match=found):
-        fragile.derived(_deadly_above(10), 1, "counting")
+        fragile.derived(_deadly_above(10, tmp_path), 1, "counting")
 
 
 def test_a_task_out_of_memory_is_done_in_pieces(both):
@@ -762,9 +845,10 @@ def doomed(tmp_path):
     worker = _started(tmp_path, "worker", "--no-nanny", "--nthreads", "2", "--no-dashboard", "--host", "127.0.0.1")
     client = None
     try:
-        _until(lambda: (tmp_path / "scheduler.json").exists())
-        client = distributed.Client(scheduler_file=str(tmp_path / "scheduler.json"), set_as_default=False, timeout=20)
-        client.wait_for_workers(1, timeout=20)
+        until(lambda: (tmp_path / "scheduler.json").exists())
+        file = str(tmp_path / "scheduler.json")
+        client = distributed.Client(scheduler_file=file, set_as_default=False, timeout=PATIENCE)
+        client.wait_for_workers(1, timeout=PATIENCE)
         yield client, scheduler
     finally:
         for process in (worker, scheduler):
@@ -796,31 +880,33 @@ def test_a_lost_scheduler_is_named_with_the_stage(doomed):
     X, y = two_gaussians()
     blocks, *_ = blocks_from_dask(da.from_array(X, chunks=(30, 3)), y, client=client)
 
-    def slowly(part):
-        import time
+    def first_only(part):
+        import threading
 
-        time.sleep(0.3)
+        if part.number > 0:
+            threading.Event().wait()  # until its process is killed: when the first one is told of, no other is done
         return 1
 
     with pytest.raises(ClusterError, match=f"cluster at {address} was lost while counting; nothing was written"):
-        blocks.total(slowly, "counting", lambda *news: scheduler.kill())
+        blocks.total(first_only, "counting", lambda *news: scheduler.kill())
     with pytest.raises(ClusterError):
-        blocks.each(slowly, "looking")
+        blocks.each(first_only, "looking")
     with pytest.raises(ClusterError):
-        DaskWorkers(client).map(_deadly_above, (np.zeros(3),), [1, 2], "training")
+        DaskWorkers(client).map(np.dot, (np.zeros(3),), [1, 2], "training")
 
 
 def test_a_lost_scheduler_ends_training(doomed):
     client, scheduler = doomed
 
-    def slowly(shared, item):
-        import time
+    def first_only(shared, item):
+        import threading
 
-        time.sleep(0.3)
+        if item > 0:
+            threading.Event().wait()  # until its process is killed
         return item
 
     with pytest.raises(ClusterError, match="was lost while training"):
-        DaskWorkers(client).map(slowly, (np.zeros(3),), range(30), "training", lambda *news: scheduler.kill())
+        DaskWorkers(client).map(first_only, (np.zeros(3),), range(30), "training", lambda *news: scheduler.kill())
 
 
 def test_a_cluster_without_workers_is_given_up(monkeypatch):

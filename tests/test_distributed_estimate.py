@@ -1,9 +1,6 @@
 """The floor on a cluster of two processes: the local answer, from arrays, frames and files, and when a worker dies."""
 
-import os
-import signal
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +15,10 @@ from sklearn.linear_model import LogisticRegression  # noqa: E402
 
 import bayesfloor as bf  # noqa: E402
 from bayesfloor import DataError, DataTypeError, ParameterError, Run, problems  # noqa: E402
+from bayesfloor import distributed as distributed_module  # noqa: E402
 from bayesfloor.command import main  # noqa: E402
 from bayesfloor.errors import ClusterError  # noqa: E402
+from waiting import PATIENCE, held_back, kill_worker, until_replaced  # noqa: E402
 
 UNEVEN = (1700, 0, 3, 297, 4000)
 
@@ -96,30 +95,28 @@ def test_small_tables_come_here(client, sample) -> None:
     np.testing.assert_array_equal(there.posterior, here.posterior)
 
 
-def test_a_killed_worker_changes_nothing(client, sample, local) -> None:
+def test_a_killed_worker_changes_nothing(client, sample, local, tmp_path: Path, monkeypatch) -> None:
     X, y = sample
-    before = client.run(os.getpid)
-    victim = next(iter(before.values()))
-    killed = []
+    killed, flag = [], tmp_path / "wait"
+    flag.touch()
+    waits = held_back(distributed_module._derived, "scoring", 59, flag)
+    monkeypatch.setattr(distributed_module, "_derived", waits)
 
     def kill(stage: str, done: int, total: int) -> None:
-        if stage == "scoring" and 0 < done < total and not killed:
-            killed.append(done)
-            os.kill(victim, signal.SIGKILL)
+        if stage == "scoring" and not killed:
+            assert (done < total, total) == (True, 60), "the kill must come in the middle of scoring"
+            killed.append(kill_worker(client))
+            flag.unlink()
 
     there = da.from_array(X, chunks=(100, 2))
     same(estimate(there, y, run={"cluster": client}, progress=kill), local)
-    assert killed
-    deadline = time.monotonic() + 60
-    while len(client.scheduler_info()["workers"]) < 2 and time.monotonic() < deadline:
-        time.sleep(0.2)  # the nanny brings another
-    assert victim not in client.run(os.getpid).values()
+    until_replaced(client, killed[0])
 
 
 def test_the_command(client, sample, local, tmp_path: Path, capsys, monkeypatch) -> None:
     monkeypatch.setattr("bayesfloor.run._SAMPLE_ROWS", 600)
     monkeypatch.setattr("bayesfloor.run.LARGE", 1000)
-    monkeypatch.setattr("bayesfloor.cluster._CONNECT_SECONDS", 4)
+    monkeypatch.setattr("bayesfloor.cluster._CONNECT_SECONDS", PATIENCE)
     X, y = sample
     pd.DataFrame(X, columns=["a", "b"]).assign(name="x", label=y).to_parquet(tmp_path / "table.parquet")
     arguments = ["estimate", str(tmp_path / "table.parquet"), "--target", "label", "--effort", "fast"]
@@ -129,10 +126,12 @@ def test_the_command(client, sample, local, tmp_path: Path, capsys, monkeypatch)
     assert '"sample_rows": 2500' in capsys.readouterr().out
     assert main([*arguments, "--scheduler", address]) == 2
     assert "'name'" in capsys.readouterr().err
-    assert main([*arguments, "--scheduler", "tcp://127.0.0.1:1", "--drop", "name"]) == 2
-    assert "no scheduler answers at tcp://127.0.0.1:1" in capsys.readouterr().err
     assert main([*arguments, "--scheduler", address, "--groups", "name"]) == 2
     assert main(["report", *arguments[1:], "--scheduler", address]) == 2
+    capsys.readouterr()
+    monkeypatch.setattr("bayesfloor.cluster._CONNECT_SECONDS", 1)  # nobody will answer, however long it is waited
+    assert main([*arguments, "--scheduler", "tcp://127.0.0.1:1", "--drop", "name"]) == 2
+    assert "no scheduler answers at tcp://127.0.0.1:1" in capsys.readouterr().err
 
 
 class Unsendable(LogisticRegression):

@@ -1,11 +1,13 @@
 import multiprocessing
 import threading
-import time
+from types import SimpleNamespace
 
 import pytest
 
 from bayesfloor import ParameterError
+from bayesfloor import workers as workers_module
 from bayesfloor.workers import available_memory, check_memory, n_threads, run_tasks
+from waiting import PATIENCE
 
 
 def test_one_thread_inside_a_worker_of_someone_else():
@@ -29,21 +31,23 @@ def test_every_task_runs_once_and_progress_is_told(threads):
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
-def test_an_error_stops_the_rest(error):
-    done = []
+def test_an_error_stops_the_rest(error, monkeypatch):
+    begun, done, stop = [], [], threading.Event()
+    monkeypatch.setattr(workers_module, "threading", SimpleNamespace(Event=lambda: stop))
 
     def work(task):
+        begun.append(task)
         if task == 1:
             raise error
-        time.sleep(0.01)
+        assert stop.wait(PATIENCE), "the other thread was not told"  # it is at work until then
         done.append(task)
 
+    before = threading.enumerate()
     with pytest.raises(error):
         run_tasks(work, range(1000), 2)
-    assert len(done) < 900
-    so_far = len(done)
-    time.sleep(0.05)
-    assert len(done) == so_far, "nothing goes on in the background"
+    assert sorted(begun) == [0, 1], "no further task is begun"
+    assert done == [0]
+    assert threading.enumerate() == before, "nothing goes on in the background"
 
 
 def test_what_cannot_fit_is_refused_with_both_sizes():
