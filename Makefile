@@ -3,11 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := $(BIN)/python
 
-.PHONY: help demo test lint check docs evidence leaderboard bench paper frameworks clean
+.PHONY: help demo test test-slow lint check docs evidence leaderboard bench paper frameworks clean
 
 help:
 	@echo "make demo      a report of the floor of a bundled table, bayesfloor-demo.html"
-	@echo "make test      run the tests"
+	@echo "make test      run the tests, all but the long ones"
+	@echo "make test-slow  run the long ones: claims that are averages over many samples"
 	@echo "make check     tests, lint and types (make lint for the last two alone)"
 	@echo "make docs      the reference of all functions, from their docstrings (build/api)"
 	@echo "make evidence  regenerate every measured figure (long)"
@@ -36,7 +37,10 @@ demo: .venv/for-use
 	$(BIN)/bayesfloor demo --force
 
 test: .venv/for-test
-	$(RUN) -m pytest --numprocesses auto --dist worksteal
+	$(RUN) -m pytest --numprocesses auto --dist worksteal -m "not slow"
+
+test-slow: .venv/for-test
+	$(RUN) -m pytest --numprocesses auto --dist worksteal -m slow
 
 check: test lint
 

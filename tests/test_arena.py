@@ -107,11 +107,11 @@ def test_continues_where_it_stopped(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="kills a process group")
-def test_killed_run_resumes_to_the_same_table(tmp_path: Path) -> None:
+def test_killed_run_resumes_to_the_same_table(tmp_path: Path, capsys) -> None:
     path = tmp_path / "run.jsonl"
     command = [
         sys.executable, "-m", "bayesfloor.arena", "--problems", "moons", "led", "twonorm", "--estimators",
-        "k-NN error", "best k-NN error", "--sizes", "400", "--n-seeds", "6", "--jobs", "2",
+        "k-NN error", "best k-NN error", "--sizes", "400", "--n-seeds", "3", "--jobs", "2",
         "--results", str(path), "--quiet",
     ]  # fmt: skip
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
@@ -122,7 +122,9 @@ def test_killed_run_resumes_to_the_same_table(tmp_path: Path) -> None:
     assert written > 5
     run_again = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     command[command.index(str(path))] = str(tmp_path / "other.jsonl")
-    fresh = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    command[command.index("2")] = "1"
+    assert main(command[3:]) == 0
+    fresh = capsys.readouterr().out
 
     def figures(table: str) -> list[list[str]]:
         return [line.split("|")[1:9] for line in table.splitlines()]

@@ -32,7 +32,14 @@ def fresh_rows(truth, n, rng):
 
 
 @pytest.mark.parametrize("look", [same_rows, fresh_rows])
-@pytest.mark.parametrize(("a", "b", "n_test"), [(2, 0.5, 20_000), (20, 0.8, 5_000), (0.9, 0.4, 50_000)])
+@pytest.mark.parametrize(
+    ("a", "b", "n_test"),
+    [
+        (2, 0.5, 20_000),
+        pytest.param(20, 0.8, 5_000, marks=pytest.mark.slow),
+        pytest.param(0.9, 0.4, 50_000, marks=pytest.mark.slow),
+    ],
+)
 def test_the_interval_covers_on_known_curves(look, a, b, n_test) -> None:
     """Floor and errors both with noise; 95 % less three standard errors of the share."""
     rng, sd = np.random.default_rng(0), 0.002

@@ -67,7 +67,14 @@ def test_ceiling_rests_on_the_rows_outside_the_sample(sample, result: FloorResul
     assert result.evidence["error"] < result.ceiling < result.evidence["error"] + 0.02
 
 
-@pytest.mark.parametrize("run", [{"block_rows": 333}, {"block_rows": 4000, "n_jobs": 2}, {"memory_limit": "100 MB"}])
+@pytest.mark.parametrize(
+    "run",
+    [
+        {"block_rows": 333},
+        {"block_rows": 4000, "n_jobs": 2},
+        pytest.param({"memory_limit": "100 MB"}, marks=pytest.mark.slow),
+    ],
+)
 def test_blocks_and_threads_do_not_matter(sample, result: FloorResult, run) -> None:
     other = estimate(*sample, **run)
     assert other.floor == result.floor
@@ -361,7 +368,7 @@ bf.estimate(X, y, effort="fast", n_jobs=1, run=run)
 """
 
 
-@pytest.mark.parametrize("piece", ["training-3.npz", "scores-800-1000.npz"])
+@pytest.mark.parametrize("piece", [pytest.param("training-3.npz", marks=pytest.mark.slow), "scores-800-1000.npz"])
 def test_killed_and_resumed(sample, result: FloorResult, tmp_path: Path, piece: str) -> None:
     folder = tmp_path / "kept"
     killed = subprocess.run([sys.executable, "-c", _SCRIPT, str(folder), piece], check=False)

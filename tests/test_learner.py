@@ -398,17 +398,19 @@ def test_mean_over_seeds_is_near_the_known_floor(d, shift):
     assert abs(np.mean(estimates) - floor) < 4 * one / np.sqrt(seeds) + 0.5 * one
 
 
-def test_interval_covers_the_known_floor():
-    floor, n, seeds = norm.sf(1.0), 1000, 100
+@pytest.mark.parametrize("seeds", [20, pytest.param(100, marks=pytest.mark.slow)])
+def test_interval_covers_the_known_floor(seeds):
+    floor, n = norm.sf(1.0), 1000
     covered = sum(
         floor in BenchmarkLearner().fit(*gaussians(seed, n, 2, 2.0)).interval_ for seed in range(1000, 1000 + seeds)
     )
     assert covered / seeds >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / seeds)
 
 
-def test_balanced_priors_on_imbalanced_data():
+@pytest.mark.parametrize("n_seeds", [15, pytest.param(60, marks=pytest.mark.slow)])
+def test_balanced_priors_on_imbalanced_data(n_seeds):
     # Under equal priors the floor is Phi(-1) whatever the shares in the data were.
-    estimates, errors, n_seeds = [], [], 60
+    estimates, errors = [], []
     for seed in range(n_seeds):
         rng = np.random.default_rng(seed)
         y = (rng.random(3000) < 0.15).astype(int)
