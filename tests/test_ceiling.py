@@ -336,6 +336,15 @@ def test_always_answering_the_largest_class_is_a_classifier() -> None:
     assert str(easy).startswith("floor")
 
 
+def test_a_constant_of_any_kind_is_saved() -> None:
+    X = np.random.default_rng(0).normal(size=(120, 2))
+    days = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")[(np.arange(120) < 9).astype(int)]
+    result = estimate(X, days, **FAST)
+    assert result.certificate.classifier == "constant"
+    again = FloorResult.from_json(result.to_json())
+    assert again.certificate.label == again.classes[0]
+
+
 def test_the_candidate_is_chosen_without_held_out_labels() -> None:
     # Scores of the half stage are useless, those of the whole stage perfect: the choice must go by the half stage.
     rng = np.random.default_rng(0)

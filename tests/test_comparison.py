@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import math
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -92,6 +93,20 @@ def test_other_levels_stretch_both_sides(result: FloorResult) -> None:
     assert wide.room_interval.low < usual.room_interval.low < narrow.room_interval.low
     assert narrow.floor_interval.high == pytest.approx(0.2 + 0.1 * 0.6744898 / 1.9599640, abs=1e-6)
     assert wide.floor_interval.confidence_level == 0.99
+
+
+def test_the_readme_opens_with_what_compare_says(result: FloorResult) -> None:
+    text = " ".join((Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8").split())
+    said = re.search(
+        r"errs (\d+) % on ([\d,]+) test rows and the floor is (\d+) % \(95 % interval ([\d.]+) to ([\d.]+) %\), "
+        r"it is at the floor.*?If the floor is (\d+) % \((\d+) to (\d+) %\), there is room",
+        text,
+    )
+    assert said is not None
+    error, n_test, *floors = (float(number.replace(",", "")) for number in said.groups())
+    for (floor, low, high), verdict in ((floors[:3], "at the floor"), (floors[3:], "room")):
+        found = compare(given(result, floor / 100, low / 100, high / 100), error=error / 100, n_test=int(n_test))
+        assert found.verdict == verdict
 
 
 def test_predictions_are_counted(result: FloorResult) -> None:

@@ -87,6 +87,15 @@ def test_rows_at_hand_on_a_cluster(client, sample, local) -> None:
     same(estimate(*sample, run={"cluster": client}), local)
 
 
+def test_copies_count_once_on_a_cluster(client, sample) -> None:
+    X, y = (np.concatenate([part[:2000], part[500:1500]]) for part in sample)
+    here = estimate(X, y, n_jobs=1)
+    there = estimate(da.from_array(X, chunks=(700, -1)), da.from_array(y, chunks=700), run={"cluster": client})
+    assert any("1000 of 3000 rows (33.3%) are copies of another" in note for note in here.notes)
+    assert any("1000 of 3000 rows (33.3%) are copies of another" in note for note in there.notes)
+    same(there, here)
+
+
 def test_small_tables_come_here(client, sample) -> None:
     X, y = sample[0][:400], np.array(["no", "yes", "maybe"])[sample[1][:400]]
     here = bf.estimate(X, y, effort="fast", n_jobs=1)

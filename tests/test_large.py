@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from sklearn.preprocessing import MinMaxScaler
 import bayesfloor as bf
 from bayesfloor import DataError, ParameterError, problems
 from bayesfloor.arrange import near_points
+from bayesfloor.block_dataset import block_digest
 from bayesfloor.blocks import LARGE, ArrayBlocks, RowFile, drawn_rows, reference_rows, rows_at
 from bayesfloor.checkpoint import Checkpoint
 from bayesfloor.command import main
@@ -112,6 +114,28 @@ def test_maps_of_any_layout_are_read(sample, tmp_path: Path, make) -> None:
     blocks = ArrayBlocks(mapped, sample[1], 3, block_rows=333)
     found, _ = rows_at(blocks, np.array([0, 332, 333, 3999]))
     np.testing.assert_array_equal(found, X[[0, 332, 333, 3999]].astype(np.float64))
+
+
+def test_the_sample_is_drawn_by_a_digest_of_all_rows(sample) -> None:
+    # Drawn by the seed alone, the same positions would be left to test on in every file of this size, sorted or not.
+    X, y = sample
+
+    def drawn(X, block_rows: int = 4000):
+        with (
+            patch("bayesfloor.large._sampled", side_effect=KeyboardInterrupt) as taken,
+            pytest.raises(KeyboardInterrupt),
+        ):
+            estimate(X, y, block_rows=block_rows)
+        return taken.call_args.args[1]
+
+    first = drawn(X)
+    np.testing.assert_array_equal(drawn(X, 333), first)
+    moved = X.copy()
+    moved[17, 1] += 1e-9
+    assert len(np.intersect1d(drawn(moved), first)) < 200  # of 600, 90 by chance
+    order = np.random.default_rng(0).permutation(4000)
+    blocks = [ArrayBlocks(X[rows], y[rows], 3, block_rows=size) for rows, size in ((order, 77), (slice(None), 4000))]
+    assert len({block_digest(block, np.ones(2, dtype=bool)) for block in blocks}) == 1
 
 
 def test_copies_in_mapped_files_are_seen(sample, tmp_path: Path) -> None:
@@ -292,7 +316,7 @@ def test_sample_does_not_depend_on_blocks(sample) -> None:
 
 def test_draws_of_one_seed_are_unlike(sample) -> None:
     blocks = ArrayBlocks(*sample, 3)
-    first, second = drawn_rows(blocks, 500, 0)[0], drawn_rows(blocks, 500, 0, draw=1)[0]
+    first, second = drawn_rows(blocks, 500, 0)[0], drawn_rows(blocks, 500, 0, 1)[0]
     assert len(np.intersect1d(first, second)) < 150  # by chance 63
 
 

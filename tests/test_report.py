@@ -282,7 +282,6 @@ def test_advice_follows_the_result(result: FloorResult) -> None:
     assert n_suspects(replace(calm, posterior=wrong)) == 3
     assert "labels that look wrong" in advised(replace(calm, posterior=wrong))
     assert "more rows" in advised(replace(calm, reasons=("the learning curve is still falling (...)",)))
-    assert "copies" in advised(replace(calm, reasons=("3% of the rows are copies: pass groups=",)))
     one_pair = np.zeros((3, 3))
     one_pair[0, 1] = result.floor
     assert f"Tell {result.classes[0]} from {result.classes[1]}" in advised(

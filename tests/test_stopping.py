@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
 from bayesfloor import BayesfloorWarning, ConfidenceInterval, ParameterError
 from bayesfloor.interval import lower_limit, upper_limit
@@ -166,6 +166,25 @@ def test_doubt_about_the_floor_widens_the_limits_on_its_own_side() -> None:
     assert high_side[1] == certain[1]
     # The same interval claimed with more confidence says more about the floor.
     assert limits(ConfidenceInterval(0.09, 0.11, 0.99))[1] < limits(ConfidenceInterval(0.09, 0.11, 0.8))[1]
+
+
+def test_the_alarm_puts_its_stricter_level_on_the_count_alone() -> None:
+    # The arm of the floor stays that of the rule's own level: no quantile that far out is known of it.
+    n, below = 20_000, (FLOOR - INTERVAL[0]) * norm.ppf(0.95) / norm.ppf(0.975)
+    strict = 0.999
+
+    def limit(error: float) -> float:
+        return error - FLOOR + np.hypot(upper_limit(round(error * n), n, strict) - error, below)
+
+    errors = np.arange(0, FLOOR, 1 / n)
+    last = errors[np.flatnonzero([limit(error) < 0 for error in errors])[-1]]
+    for error, alarmed in ((last, True), (last + 2 / n, False)):
+        stopping = FloorStopping(FLOOR, INTERVAL)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", BayesfloorWarning)
+            for _ in range(3):
+                stopping.update(error, n)
+        assert (stopping.status == "below the floor") is alarmed
 
 
 def test_a_leak_is_called_below_the_floor() -> None:

@@ -114,14 +114,6 @@ def _rows(result: FloorResult) -> list[tuple[str, str]]:
         )
     elif result.interval.high - result.interval.low > max(0.05, 0.6 * result.floor):
         steps.append(("Narrow the interval", "It is wide for the size of the floor; more rows would narrow it."))
-    if "copies" in doubts:
-        steps.append(
-            (
-                "Group or drop the copies",
-                "Copies in training and test make the floor look lower than it is: name the column that tells which "
-                "rows belong together (groups), or drop the copies.",
-            )
-        )
     if "fewer than ten per column" in doubts:
         steps.append(("Leave out columns", "There are few rows per column: drop those that cannot matter."))
     if "has only" in doubts:

@@ -190,6 +190,8 @@ class FloorResult:
         certified = "none     no limit can be certified: the doubts say why"
         if self.ceiling is not None:
             certified = f"{self.ceiling:.2%}   certified with {level} confidence: a classifier was seen to do this well"
+            if self.ceiling >= 1 - 1 / len(self.classes):
+                certified = f"{self.ceiling:.2%}   no classifier was certified to do better than guessing"
         lines = [
             *([self.headline, ""] if self.headline else []),
             f"floor    {self.floor:.2%}   {level} interval {self.interval.low:.2%} to {self.interval.high:.2%}",
@@ -305,7 +307,7 @@ _KINDS: dict[str, Any] = {
 
 def _plain(value: Any) -> Any:
     if hasattr(value, "__dataclass_fields__"):
-        return asdict(value)
+        return {name: _plain(entry) for name, entry in asdict(value).items()}
     if isinstance(value, tuple):
         return [_plain(v) for v in value]
     if value is None or isinstance(value, bool | int | float | str | dict):
