@@ -125,8 +125,8 @@ class Arrangement:
     digest: int
 
     @classmethod
-    def of(cls, data: Dataset) -> "Arrangement":
-        """Of the rows of `data`."""
+    def of(cls, data: Dataset, groups: Rows | None = None) -> "Arrangement":
+        """Of the rows of `data`; equal ones by their groups."""
         reference = reference_rows(len(data.X))
         standard = Standard.of(data.X if reference is None else data.X[reference], unit_variance=True)
         points = standard.apply(data.X)
@@ -138,7 +138,7 @@ class Arrangement:
         by_content = np.lexsort((of_class, np.round(mean_spread / mean_spread.max(), 6), data.class_counts))
         codes = np.argsort(by_content)
         own = codes[data.labels]
-        return cls(standard, near, order_by_content(points, own, data.n_classes), codes, digest(keys, own))
+        return cls(standard, near, order_by_content(points, own, data.n_classes, groups), codes, digest(keys, own))
 
     @property
     def back(self) -> Rows:
@@ -153,7 +153,7 @@ def without_copies(data: Dataset, groups: Rows | None, seed: int) -> tuple[Datas
     """
     if data.records is None:
         return data, groups, None
-    arrangement = Arrangement.of(data)
+    arrangement = Arrangement.of(data, groups)
     order, draws = arrangement.order, Draws(seed, arrangement.digest)
     kept = np.sort(order[one_of_each(data.records[order], draws.rng("copies"))])
     if groups is not None:

@@ -93,10 +93,13 @@ def copies_in_blocks(blocks: Blocks, varies: Mask) -> tuple[float, NDArray[np.in
     rows = np.concatenate(blocks.each(partial(_hashed_rows, varies=varies, every=every * (LARGE // _LOOKED_AT))))
     first = np.unique(row_keys(rows), return_index=True)[1]
     found = identifiers(rows[first], blocks.n_samples)[:_IDENTIFIERS]
-    if not found:
+    if not found and not share > 0.3:  # rows that are all there equally often need no identifying column
         return share, None
     all_keys = np.concatenate(blocks.each(partial(_keys, varies=varies, columns=[entry.columns for entry in found])))
-    return share, copied_records(all_keys[:, 0], [(entry, all_keys[:, 1 + i]) for i, entry in enumerate(found)])
+    labels = np.concatenate(blocks.each(_codes))
+    return share, copied_records(
+        all_keys[:, 0], [(entry, all_keys[:, 1 + i]) for i, entry in enumerate(found)], int(varies.sum()), labels
+    )
 
 
 def _chosen(part: Part, varies: Mask, every: int) -> tuple[Floats, Keys, Mask]:
@@ -120,6 +123,10 @@ def _keys(part: Part, varies: Mask, columns: list[tuple[int, ...]]) -> Keys:
     """Keys of whole rows and of some of their columns."""
     X = np.ascontiguousarray(part.X[:, varies])
     return np.stack([row_keys(X), *(row_keys(X[:, list(some)]) for some in columns)], axis=1)
+
+
+def _codes(part: Part) -> NDArray[np.int64]:
+    return part.codes
 
 
 def _digest(part: Part, varies: Mask) -> int:

@@ -18,7 +18,17 @@ from numpy.typing import NDArray
 from .errors import DataError, DataTypeError
 from .workers import Progress, run_tasks
 
-__all__ = ["LARGE", "ArrayBlocks", "Blocks", "Part", "RowFile", "drawn_rows", "reference_rows", "rows_at"]
+__all__ = [
+    "LARGE",
+    "ArrayBlocks",
+    "Blocks",
+    "Part",
+    "RowFile",
+    "drawn_rows",
+    "reference_rows",
+    "rows_at",
+    "sampled_rows",
+]
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -307,6 +317,32 @@ def drawn_rows(blocks: Blocks, n: int, *seed: int) -> tuple[Rows, Rows]:
             wanted[b].append(places[bounds[b] : bounds[b + 1]] - edges[b])
     numbers = blocks.each(functools.partial(_numbers_of, wanted=wanted))
     return np.concatenate(numbers), counts
+
+
+def sampled_rows(blocks: Blocks, n: int, rng: np.random.Generator) -> tuple[Rows, Rows, Rows]:
+    """Numbers of `n` rows drawn at random and of a few more of rare classes; rows of each class; how many are further.
+
+    A plain draw: rows taken by the shares of their classes would leave to the others just what the shares of all rows
+    say, and no longer be independent of them. Every class then gets five rows, if it has so many.
+    """
+    per_block = np.concatenate(blocks.each(functools.partial(class_counts, n_classes=blocks.n_classes)))
+    counts = per_block.sum(axis=0)
+    plain = np.sort(rng.choice(int(counts.sum()), min(n, int(counts.sum())), replace=False))
+    found = np.bincount(rows_at(blocks, plain, _no_columns)[1], minlength=blocks.n_classes)
+    lacking = np.maximum(np.minimum(_FEWEST, counts) - found, 0)
+    numbers = [plain]
+    for c in np.flatnonzero(lacking):
+        own = np.concatenate(blocks.each(functools.partial(_rows_of_class, c=int(c))))
+        numbers.append(rng.permutation(np.setdiff1d(own, plain))[: lacking[c]])
+    return np.sort(np.concatenate(numbers)), counts, lacking
+
+
+def _no_columns(X: Floats) -> Floats:
+    return X[:, :0]
+
+
+def _rows_of_class(part: Part, c: int) -> Rows:
+    return np.flatnonzero(part.codes == c) + part.start
 
 
 def _numbers_of(part: Part, wanted: Sequence[Sequence[Rows]]) -> Rows:

@@ -173,7 +173,7 @@ def compare(
         raise DataTypeError(f"compare needs a FloorResult, as estimate returns it; got {type(result).__name__}")
     level = result.interval.confidence_level if confidence_level is None else confidence_level
     check_level(level)
-    if result.learning_curve:
+    if result.learning_curve and confidence_level is not None:
         check_carried(level)
     given_error, given_labels = (error, n_test), (y_true, y_pred)
     if all(value is None for value in given_labels) and not all(value is None for value in given_error):

@@ -1,9 +1,11 @@
 """Which equal rows are copies of one record, and which coincide because their columns have few values.
 
 Two rows that agree in a value which no different row shares, in a column where values hardly ever meet by chance, are
-one record written down twice. Rows of discrete columns, or pixels with many zeros, agree by chance.
+one record written down twice. Rows of discrete columns, or pixels with many zeros, agree by chance. A single value that
+very many rows have, such as 0 or a limit of detection, is no record either.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,9 +18,11 @@ Floats = NDArray[np.float64]
 Keys = NDArray[np.uint64]
 Rows = NDArray[np.int64]
 
-_IMPLAUSIBLE = 10  # times as many repeated rows as chance would make
-_MOST_TIMES, _MOST_SHARE = 20, 1 / 20  # a value that more rows have is a point mass, such as 0, and no record
-_FEW_DISTINCT = 1 / 10  # where fewer of the rows are distinct, the columns are discrete whatever their values look like
+_IMPLAUSIBLE = 10  # times as many repeated records as chance would make
+_FEWEST = 5  # records that are repeated: fewer may be special values
+_SAME = 1e-8  # of the range: values nearer than that differ by rounding
+_OFTEN = 10  # times as often as the other repeated ones: a special value
+_ALIKE = 10  # records, all of them there equally often: so many are no coincidence
 _TOGETHER = 3  # columns that may identify a record together
 _TRIED = 8  # columns, those with most values
 
@@ -30,13 +34,13 @@ class Identifier:
     columns: tuple[int, ...]
     cells: float
 
-    def coincidences(self, n: int) -> float:
-        """Pairs among `n` rows that chance puts into one cell."""
-        return n * (n - 1) / 2 / self.cells
+    def coincidences(self, n: int, times: int = 2) -> float:
+        """Pairs (or more) among `n` rows that chance puts into one cell."""
+        return math.comb(n, times) / self.cells ** (times - 1)
 
 
 def identifiers(distinct: Floats, n: int) -> list[Identifier]:
-    """Columns, or sets of a few, in which fewer than one in ten of `n` rows meets another by chance.
+    """Columns, or sets of two or three, in which fewer than one in ten of `n` rows meets another by chance.
 
     Parameters
     ----------
@@ -48,51 +52,50 @@ def identifiers(distinct: Floats, n: int) -> list[Identifier]:
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> identifiers(np.stack([rng.normal(size=50), rng.integers(0, 9, 50)], axis=1), 100)
-    [Identifier(columns=(0,), cells=inf)]
+    >>> [found.columns for found in identifiers(np.stack([rng.normal(size=50), rng.integers(0, 9, 50)], axis=1), 100)]
+    [(0,)]
     >>> identifiers(rng.integers(0, 9, (50, 2)) + 0.0, 100)
     []
     """
-    m, d = distinct.shape
-    found: list[Identifier] = []
-    coarse: list[tuple[int, float, Rows]] = []
-    span = np.ptp(distinct, axis=0)
-    whole = (distinct == np.round(distinct)).all(axis=0) & (span < n)  # pixels and codes: no need to look closer
+    if len(distinct) < 2:
+        return []
+    d = distinct.shape[1]
+    scaled = np.ldexp(distinct, -2)  # the span of the largest floats would overflow
+    span = np.ptp(scaled, axis=0)
+    # Pixels and codes: no need to look closer.
+    whole = (distinct == np.round(distinct)).all(axis=0) & (span < n / 4)
+    columns: list[tuple[int, float, Rows]] = []
     for j in np.flatnonzero(span > 0):
-        values, code = np.unique(distinct[:, j], return_inverse=True)
-        cells = float(span[j]) + 1 if whole[j] else _cells(values, distinct[:, j])
-        if np.isfinite(cells):
-            coarse.append((int(j), cells, code))
-        if cells > n * _IMPLAUSIBLE / 2 and len(values) >= min(m, 2 * np.sqrt(n)):
-            found.append(Identifier((int(j),), cells))
-    coarse.sort(key=lambda column: -(column[2].max() + 1))
-    together = _together(coarse[:_TRIED], d)
-    found += [entry for entry in together if entry.cells > n * _IMPLAUSIBLE / 2]
-    return sorted(found, key=lambda entry: -entry.cells)[:_TRIED]
+        values, code = np.unique(scaled[:, j], return_inverse=True)
+        columns.append((int(j), 4 * float(span[j]) + 1 if whole[j] else _cells(values, scaled[:, j]), code))
+    columns.sort(key=lambda column: -(column[2].max() + 1))
+    found = [Identifier((j,), cells) for j, cells, _ in columns] + _together(columns[:_TRIED], d)
+    rarely = [entry for entry in found if entry.coincidences(n) * _IMPLAUSIBLE < n]
+    return sorted(rarely, key=lambda entry: -entry.cells)[:_TRIED]
 
 
 def _cells(values: Floats, column: Floats) -> float:
-    """Number of places on the grid that the values lie on, over their central range; infinite if there is no grid."""
+    """Steps of the smallest size between values that fit into their central range.
+
+    m continuous values come as near as a part of m^2 of their range; those of a grid, even or not, no nearer than its
+    narrowest step.
+    """
     gaps = np.diff(values)
-    step = float(gaps.min())
-    # Only near neighbours: over many steps the rounding of decimal fractions adds up.
-    ratios = gaps[gaps < 1000 * step] / step
-    if np.abs(ratios - np.round(ratios)).max() > 1e-3:
-        return np.inf
+    step = float(gaps[gaps > _SAME * (values[-1] - values[0])].min(initial=np.inf))
     low, high = np.quantile(column, [0.05, 0.95])
     return float(high - low) / step / 0.9 + 1
 
 
-def _together(coarse: Sequence[tuple[int, float, Rows]], d: int) -> list[Identifier]:
+def _together(columns: Sequence[tuple[int, float, Rows]], d: int) -> list[Identifier]:
     """Two and three columns together, each further one the best at telling apart pairs that agree in the others.
 
     How many cells it adds is estimated from such pairs alone, so that a column that repeats another adds none. All
     columns together would prove nothing: distinct rows never agree there.
     """
-    if not coarse:
+    if not columns:
         return []
-    j, cells, code = coarse[0]
-    chosen, rest, pairs, found = [j], list(coarse[1:]), _agreeing(code), []
+    j, cells, code = columns[0]
+    chosen, rest, pairs, found = [j], list(columns[1:]), _agreeing(code), []
     while rest and len(chosen) < min(_TOGETHER, d - 1):
         joint = [np.unique(code * (other.max() + 1) + other, return_inverse=True)[1] for _, _, other in rest]
         left = [_agreeing(both) for both in joint]
@@ -110,11 +113,14 @@ def _agreeing(code: Rows) -> float:
     return float((counts * (counts - 1) / 2).sum())
 
 
-def copied_records(keys: Keys, identified: Sequence[tuple[Identifier, Keys]]) -> Rows | None:
+def copied_records(
+    keys: Keys, identified: Sequence[tuple[Identifier, Keys]], n_columns: int, labels: Rows | None = None
+) -> Rows | None:
     """Record of each row, 0 or more; copies of one record share it. None if there are no copies.
 
     A record is one that is there several times and has, in some identifying columns, values that no different row has;
-    provided such rows are many more than chance would make.
+    provided such records are many more than chance would make. Where all rows are there equally often, with their
+    labels, all are records, whatever the columns.
 
     Parameters
     ----------
@@ -122,25 +128,33 @@ def copied_records(keys: Keys, identified: Sequence[tuple[Identifier, Keys]]) ->
         Equal for equal rows.
     identified : sequence of (Identifier, ndarray of shape (N,))
         With a key of each row's values in those columns.
+    n_columns : int
+        Of the table.
+    labels : ndarray of shape (N,), optional
 
     Examples
     --------
-    >>> keys = np.array([7, 7, 8, 9, 9], dtype=np.uint64)
-    >>> column = np.array([1, 1, 2, 2, 2], dtype=np.uint64)  # 8 and 9 agree here: 9 may be there twice by chance
-    >>> copied_records(keys, [(Identifier((0,), np.inf), column)])
-    array([0, 0, 1, 2, 3])
+    >>> keys = np.repeat(np.arange(8, dtype=np.uint64), [2, 2, 2, 2, 2, 1, 1, 2])
+    >>> column = np.where(keys < 6, keys, 6)  # 6 and 7 agree here: 7 may be there twice by chance
+    >>> copied_records(keys, [(Identifier((0,), 1e6), column)], n_columns=2)
+    array([0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8])
     """
     n = len(keys)
     _, first, record, times = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
-    if len(first) == n or len(first) < _FEW_DISTINCT * n:
+    if len(first) == n:
         return None
-    repeated = (times > 1) & (times <= max(_MOST_TIMES, _MOST_SHARE * n))
     copied = np.zeros(len(first), dtype=bool)
+    if labels is not None and len(first) >= _ALIKE and times.min() == times.max():
+        copied[:] = (labels == labels[first][record]).all()
     for identifier, values in identified:
         _, value, shared = np.unique(values[first], return_inverse=True, return_counts=True)
-        alone = repeated & (shared[value] == 1)
-        if (times[alone] - 1).sum() > _IMPLAUSIBLE * identifier.coincidences(n):
-            copied |= alone
+        alone = (times > 1) & (shared[value] == 1)
+        if alone.any():
+            alone &= times <= _OFTEN * np.median(times[alone])
+        # Of a single column nothing but its own values says how often they meet.
+        for least in (2, 3) if len(identifier.columns) < n_columns else (2,):
+            if (alone & (times >= least)).sum() >= max(_FEWEST, _IMPLAUSIBLE * identifier.coincidences(n, least)):
+                copied |= alone
     if not copied.any():
         return None
     # Rows that are no copies become records of their own.

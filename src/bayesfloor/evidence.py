@@ -227,13 +227,14 @@ def highest_level() -> float:
     return math.floor(1000 * (1 - 2 * BEYOND / _rule()["n_problems"])) / 1000
 
 
-def check_carried(confidence_level: float) -> None:
+def check_carried(confidence_level: float, *, one_sided: bool = False) -> None:
     """Refuse a level whose quantiles would rest on fewer than four residuals each."""
-    if confidence_level > highest_level():
+    most = (1 + highest_level()) / 2 if one_sided else highest_level()
+    if confidence_level > most:
         raise ParameterError(
             f"confidence_level {confidence_level:g} is more than the evidence carries: the interval's quantiles come "
             f"from {_rule()['n_problems']} simulated problems, of which {BEYOND} at least must lie beyond each end; "
-            f"{highest_level():g} is the most"
+            f"{most:g} is the most{', one-sided' * one_sided}"
         )
 
 

@@ -47,8 +47,8 @@ def known_floor(floor: Any, interval: Any, confidence_level: float) -> tuple[flo
     if isinstance(floor, FloorResult):
         if interval is not None:
             raise ParameterError("interval belongs to a floor given as a number: a result brings its own")
-        if floor.learning_curve:  # one-sided, as is the upper end of an interval at 2 level - 1
-            check_carried(2 * confidence_level - 1)
+        if floor.learning_curve:
+            check_carried(confidence_level, one_sided=True)
         return floor.floor, floor.interval
     value = checked_share("floor", floor)
     if interval is None:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from .arrange import EFFORTS, check_size, grouped_rows, named_classifiers, without_copies
 from .conclusion import Counted, conclude
 from .draws import one_of_each
-from .errors import BayesfloorWarning, ParameterError
+from .errors import BayesfloorWarning, DataError, ParameterError
 from .evidence import summarise
 from .large import check_memory, estimate_in_blocks
 from .learned import FEW_FEATURES, ball_estimate, ball_learner, pair_table, train
@@ -131,13 +131,17 @@ def _estimate_whole(
     check_size(data)
     if kept is not None:
         row_numbers = kept if row_numbers is None else row_numbers[kept]
-    if groups is not None:
-        groups = grouped_rows(groups, data.n_samples)
+    if groups is not None and kept is not None:
+        try:
+            groups = grouped_rows(groups, data.n_samples)
+        except DataError as error:
+            raise DataError(f"{error}; groups that have copies of one row count as one group") from None
     n_jobs, tell = request.n_jobs, request.tell
     shares = None if request.priors is None else target_priors(request.priors, data)
     check_memory(data.n_samples, data.X.shape[1], data.n_classes, data.n_samples, request, run)
     trained = train(
-        data, groups=groups, priors=shares, classifiers=request.classifiers, effort=request.effort, seed=request.seed,
+        data, groups=groups, shares=data.priors if shares is None else shares, classifiers=request.classifiers,
+        effort=request.effort, seed=request.seed,
         workers=Threads(n_threads(n_jobs), request.pieces(data, run, groups)), progress=request.progress,
     )  # fmt: skip
     learned = trained.pooled(request.progress)
@@ -149,6 +153,8 @@ def _estimate_whole(
         # Rows of one group would vouch for each other. Those of large groups count for less then: what balls say is
         # taken relative to the errors on the same rows.
         alone = one_of_each(learned.groups, learned.draws.rng("balls"))
+        if np.bincount(learned.labels[alone], minlength=data.n_classes).min() < 2:  # a class of hardly a group
+            alone = np.arange(data.n_samples)
         ball, occupancy = ball_estimate(learned.P[0][alone], learned.labels[alone], by_content, n_jobs)
         weights = learned.row_weights[alone] / learned.row_weights[alone].sum()
         ball += learned.figures()[0][0] - summarise(learned.P[0][alone], learned.labels[alone], weights)[0]

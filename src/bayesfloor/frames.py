@@ -70,6 +70,8 @@ def estimates_rows(result: FloorResult) -> list[Record]:
         rows.append(_row(entry.name, "estimate", entry.value, *ends, entry.rests_on, ""))
     level = f"{100 * floor.confidence_level:g}%"
     rests_on = f"certified with {level} confidence: a classifier erred no more on rows that no choice had touched"
+    if result.certificate is not None and result.certificate.units == "groups":
+        rests_on += "; if no group is larger than the largest here"
     if not result.bounds and not result.learning_curve:
         rests_on = f"with {level} confidence your scores' own class errs no more, if they are out-of-sample"
     if result.ceiling is not None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .arrange import EFFORTS, check_size, near_points
 from .block_dataset import block_digest, copies_in_blocks, varying_columns
-from .blocks import ArrayBlocks, Blocks, Part, drawn_rows, rows_at
+from .blocks import ArrayBlocks, Blocks, Part, rows_at, sampled_rows
 from .ceiling import HeldOut
 from .checkpoint import Checkpoint
 from .conclusion import Counted, conclude
@@ -51,7 +51,7 @@ def estimate_in_blocks(table: BlockTable, request: Request, run: Run) -> FloorRe
     table, n_repeated, n_copies = _without_copies(table, varies, draws)
     blocks = table.blocks
     n_fitted = run.n_fitted(blocks.n_samples, EFFORTS[request.effort])
-    numbers, counts = drawn_rows(blocks, n_fitted, request.seed, draws.digest)
+    numbers, counts, added = sampled_rows(blocks, n_fitted, draws.rng("sample"))
     check_class_sizes(table.classes, counts)
     if table.workers is None:
         size = int(blocks.sizes.max(initial=1))
@@ -60,11 +60,13 @@ def estimate_in_blocks(table: BlockTable, request: Request, run: Run) -> FloorRe
     data = replace(data, n_duplicate_rows=n_repeated, n_copies=n_copies)
     check_size(data)
     priors = None if request.priors is None else target_priors(request.priors, data)
+    # Class shares as the plain part of the sample has them: those of all rows would tell of the rows that test.
+    seen = np.maximum(np.bincount(data.labels, minlength=data.n_classes) - added, 0.5)
     pieces = request.checkpoint(blocks, run, data) if isinstance(blocks, ArrayBlocks) else None
     workers = table.workers or Threads(n_threads(request.n_jobs), pieces)
     trained = train(
-        data, groups=None, priors=priors, classifiers=request.classifiers, effort=request.effort, seed=request.seed,
-        workers=workers, progress=request.progress,
+        data, groups=None, shares=seen / seen.sum() if priors is None else priors, classifiers=request.classifiers,
+        effort=request.effort, seed=request.seed, workers=workers, progress=request.progress,
     )  # fmt: skip
     forests, m = None, forest_rows(blocks.n_samples, len(numbers), len(kept), request.effort)
     if m:
@@ -79,7 +81,7 @@ def estimate_in_blocks(table: BlockTable, request: Request, run: Run) -> FloorRe
     scorer = Scorer.of(learned, kept, numbers, forests, n_threads(request.n_jobs), request.progress)
     P = blocks.derived(_kept_pieces(scorer, pieces), data.n_classes, "scoring", request.progress)
     with contextlib.closing(P):
-        return _concluded(table, P, learned, scorer, data, counts, priors, request, run)
+        return _concluded(table, P, learned, scorer, data, counts, added, priors, request)
 
 
 def check_memory(n: int, d: int, classes: int, n_sample: int, request: Request, run: Run, block: int = 0) -> None:
@@ -107,9 +109,16 @@ def _view(X: Floats, kept: Rows, standard: Standard) -> NDArray[np.float32]:
 
 
 def _concluded(
-    table: BlockTable, P: Blocks, learned: Learned, scorer: Scorer, data: Dataset, counts: Rows,
-    priors: Floats | None, request: Request, run: Run,
-) -> FloorResult:  # fmt: skip
+    table: BlockTable,
+    P: Blocks,
+    learned: Learned,
+    scorer: Scorer,
+    data: Dataset,
+    counts: Rows,
+    added: Rows,
+    priors: Floats | None,
+    request: Request,
+) -> FloorResult:
     """Count what the scores of all rows say."""
     class_weights = (data.priors if priors is None else priors) / counts
     sums = P.total(partial(_sums, used=scorer.used, class_weights=class_weights))
@@ -124,12 +133,9 @@ def _concluded(
     if held.constant is not None:
         wrong = np.where(np.arange(data.n_classes) == held.constant, 0, tested)
     if priors is None:
-        # The sample took more of the rarest classes than their share, sometimes all: those rows, which nobody can test,
-        # count as errors.
-        share = run.n_fitted(table.blocks.n_samples, EFFORTS[request.effort]) / counts.sum()
-        lacking = np.maximum(np.bincount(data.labels, minlength=data.n_classes) - np.round(counts * share), 0)
-        lacking = lacking.astype(np.int64)
-        wrong, tested = wrong + lacking, tested + lacking
+        # Rows of rare classes that were taken besides the plain draw, sometimes all there are: nobody can test them,
+        # and they count as errors.
+        wrong, tested = wrong + added, tested + added
     if new >= len(data.labels) // 5:  # else hardly a row is left: the held-out ones of the sample say more
         held = HeldOut(wrong, tested, held.constant)
     whole = (float(class_weights @ sums.wrong), float(sums.doubt))

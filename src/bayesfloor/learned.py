@@ -143,21 +143,20 @@ def train(
     data: Dataset,
     *,
     groups: Rows | None,
-    priors: Floats | None,
+    shares: Floats,
     classifiers: Mapping[str, Any],
     effort: str,
     seed: int,
     workers: Workers,
     progress: Progress | None,
 ) -> Trained:
-    """Cross-fit the library on the rows of `data`."""
-    arrangement = Arrangement.of(data)
+    """Cross-fit the library on the rows of `data`; what is learned is for classes of these shares."""
+    arrangement = Arrangement.of(data, groups)
     draws = Draws(seed, arrangement.digest)
     order, codes = arrangement.order, arrangement.codes
     rows, labels = arrangement.near[order], codes[data.labels[order]]
     in_groups = None if groups is None else groups[order]
     here = np.bincount(data.labels, minlength=data.n_classes)
-    shares = data.priors if priors is None else priors
     fitted = cross_fit(
         rows, labels, data.n_classes, groups=in_groups, extra=classifiers, effort=effort, max_rows=EFFORTS[effort],
         seed=seed, rng=draws.rng("folds"), workers=workers, progress=progress,

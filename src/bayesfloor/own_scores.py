@@ -12,6 +12,7 @@ from scipy.special import log_softmax
 from .arrange import check_seed, check_size
 from .ceiling import Certificate
 from .conclusion import pair_shares
+from .draws import Draws, one_of_each
 from .errors import DataError
 from .evidence import shrunk_shares, summarise
 from .floor import estimate
@@ -22,7 +23,7 @@ from .learned import ball_estimate, pair_table
 from .pool import Stage, pooled
 from .result import Estimate, FloorResult, LearnerScore
 from .standardize import order_by_content
-from .validate import validate
+from .validate import digest, row_keys, validate
 
 __all__ = ["from_scores"]
 
@@ -90,27 +91,34 @@ def from_scores(
     row_weights = np.full(data.n_samples, 1 / data.n_samples)
     error, plugin = summarise(P, data.labels, row_weights)
     ball, occupancy = ball_estimate(P, data.labels, None, n_jobs)
-    wrong = int((logs.argmax(axis=1) != data.labels).sum())
-    ceiling = min(upper_limit(wrong, data.n_samples, confidence_level), 1 - 1 / n_classes)
+    # Of rows that must be copies, since their scores have many digits and agree in all of them, one counts.
+    draws = Draws(random_state, digest(row_keys(logs), data.labels))
+    tested = np.arange(data.n_samples) if data.records is None else one_of_each(data.records, draws.rng("copies"))
+    wrong = int((logs.argmax(axis=1) != data.labels)[tested].sum())
+    ceiling, most = (
+        min(upper_limit(wrong, len(tested), level), 1 - 1 / n_classes)
+        for level in (confidence_level, (1 + confidence_level) / 2)
+    )
     majority = 1 - float(shrunk_shares(data.class_counts).max())
     # Two classes: balls on a line, which is what they are best at. Three: they and the plug-in err to different sides.
     # More: the balls are empty, or mix what other directions separate.
     balls = {2: 1.0, 3: 0.5}.get(n_classes, 0.0)
     value = min(balls * ball + (1 - balls) * plugin, ceiling, majority)
-    sampling = score_interval(value, data.n_samples, confidence_level)
+    sampling = score_interval(value, len(tested), confidence_level)
     gap = abs((ball if balls else error) - plugin) / 2
     rests_on = ("balls in score space" if balls == 1 else "mean of balls in score space and plug-in" if balls else
                 "plug-in: with more than three classes balls are empty")  # fmt: skip
+    low, high = max(0.0, sampling.low - gap), max(value, min(most, sampling.high + gap))
     return FloorResult(
         floor=value,
-        interval=ConfidenceInterval(max(0.0, sampling.low - gap), min(1.0, sampling.high + gap), confidence_level),
+        interval=ConfidenceInterval(low, high, confidence_level),
         ceiling=ceiling,
-        certificate=Certificate("scores", None, wrong, data.n_samples),
+        certificate=Certificate("scores", None, wrong, len(tested)),
         estimates=(
             Estimate("floor", value, rests_on),
             Estimate("balls in score space", ball, f"epsilon-ball ensemble on your scores: {occupancy}"),
             Estimate("plug-in", plugin, "mean of 1 - largest probability, after calibration on other rows"),
-            Estimate("error of your scores", wrong / data.n_samples, "the class with the largest score"),
+            Estimate("error of your scores", wrong / len(tested), "the class with the largest score"),
         ),
         bounds=(),
         learners=(LearnerScore("your scores", error, -float(np.log(P[np.arange(len(P)), data.labels]).mean()),

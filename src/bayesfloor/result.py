@@ -115,9 +115,12 @@ class FloorResult:
         """What has to be said before any figure; mostly nothing."""
         if self.certificate is None or self.certificate.classifier != "constant":
             return ""
+        seen = "nothing in the library was seen to err less on these columns."
+        if self.evidence["error"] < self.evidence["majority"]:  # with all rows, in which a choice was made
+            seen = "with half of the rows the library was not seen to err less."
         return (
-            f"No better than always answering {self.certificate.label!r}, which errs {self.majority_error:.1%}: "
-            "nothing in the library was seen to err less on these columns."
+            f"No better than always answering {self.certificate.label!r}, which errs about "
+            f"{self.majority_error:.1%}: {seen}"
         )
 
     @property

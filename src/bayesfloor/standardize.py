@@ -145,8 +145,8 @@ def class_keys(keys: NDArray[np.uint64], labels: Rows, n_classes: int) -> NDArra
     return sums
 
 
-def order_by_content(points: Floats, labels: Rows, n_classes: int) -> Rows:
-    """Rows sorted by distance from the middle, ties by a hash of their values, copies by their class.
+def order_by_content(points: Floats, labels: Rows, n_classes: int, groups: Rows | None = None) -> Rows:
+    """Rows sorted by distance from the middle, ties by a hash of their values, copies by their class and group.
 
     Random or systematic choices among rows start from this order, so that they depend neither on the order in
     which rows and classes came nor, but for rounding, on rotations of the data.
@@ -161,7 +161,8 @@ def order_by_content(points: Floats, labels: Rows, n_classes: int) -> Rows:
     # Rounded, because the last bits of a mean depend on the order of its terms.
     rank = np.round(squared / max(squared.mean(), np.finfo(np.float64).tiny), 9)
     keys = row_keys(np.round(near, 6))  # of copies in other units the last bits differ
-    return np.lexsort((class_keys(keys, labels, n_classes)[labels], keys, rank))
+    ties = () if groups is None else (groups,)
+    return np.lexsort((*ties, class_keys(keys, labels, n_classes)[labels], keys, rank))
 
 
 def spread_out(points: Floats, labels: Rows, n_classes: int, n: int) -> Rows:

@@ -166,7 +166,7 @@ def dataset_of(matrix: Floats, names: list[str], classes: NDArray[Any], labels: 
     if constant:
         matrix = np.ascontiguousarray(matrix[:, varies])
     kept = [name for name, keep in zip(names, varies, strict=True) if keep]
-    records, n_duplicates = repeated_rows(matrix)
+    records, n_duplicates = repeated_rows(matrix, labels)
     first_column = first_occurrence(column_keys(matrix))
     copies = np.flatnonzero(first_column != np.arange(len(kept)))
     matrix = matrix.view()
@@ -187,14 +187,14 @@ def dataset_of(matrix: Floats, names: list[str], classes: NDArray[Any], labels: 
     )
 
 
-def repeated_rows(matrix: Floats) -> tuple[Codes | None, int]:
+def repeated_rows(matrix: Floats, labels: Codes) -> tuple[Codes | None, int]:
     """Record of each row where there are copies, and the number of rows that repeat an earlier one."""
     keys = row_keys(matrix)
     first = np.unique(keys, return_index=True)[1]
     if len(first) == len(keys):
         return None, 0
     found = [(entry, row_keys(matrix[:, list(entry.columns)])) for entry in identifiers(matrix[first], len(keys))]
-    return copied_records(keys, found), len(keys) - len(first)
+    return copied_records(keys, found, matrix.shape[1], labels), len(keys) - len(first)
 
 
 def feature_matrix(X: Any) -> tuple[Floats, list[str]]:
