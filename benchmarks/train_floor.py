@@ -121,7 +121,7 @@ def collect(n_problems: int, n_noisy: int) -> None:
 
 BEGIN, END = "<!-- rule: begin -->", "<!-- rule: end -->"
 # What the correction of the error is a weighted sum of, and what the interval widens with.
-TERMS, DOUBTS = ("unsettled",), ("ball", "claimed", "half")
+TERMS, DOUBTS = ("unsettled", "quarter"), ("ball", "claimed", "half")
 TERMS_BEFORE, DOUBTS_BEFORE = ("ball", "claimed"), ("ball", "claimed", "half")  # version 0.1, for comparison
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9)
 

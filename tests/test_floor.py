@@ -419,7 +419,7 @@ def evidence(**changes) -> Evidence:
 
 
 def test_rule_widens_with_doubt_and_confidence() -> None:
-    calm, steep = judge(evidence(), 0.95), judge(evidence(unsettled=0.02), 0.95)
+    calm, steep = judge(evidence(), 0.95), judge(evidence(claimed=0.02), 0.95)
     assert steep.high - steep.low > calm.high - calm.low
     wide = judge(evidence(), 0.96)
     assert wide.low <= calm.low <= calm.floor <= calm.high <= wide.high

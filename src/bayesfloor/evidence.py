@@ -35,6 +35,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 _SURELY = 3.0  # standard errors
+_HELD = 5  # rows that hold the slope of labels on margins to 1, where hardly a decision is unsettled
 _DIMENSIONS = 4  # balls stay full up to about so many
 BEYOND = 4  # residuals beyond each end of an interval, so that its quantile is no single problem's
 BALL_CLASSES = 3  # ... and are as good as the best up to two
@@ -67,8 +68,8 @@ class Evidence:
         of this size costs, and less noisy than a difference of two counts of errors.
     unsettled : float
         The part of it that labels confirm. With m the (signed) difference in a row and v = 1, 0 or -1 by whether the
-        label is the first class, neither or the second: claimed (sum m v + 1) / (sum m^2 + 1), the slope of v on m,
-        held to 1 by one row's worth. Where labels are noise the stages differ often, but nothing is won.
+        label is the first class, neither or the second: claimed (sum m v + 5) / (sum m^2 + 5), the slope of v on m,
+        held to 1 by five rows' worth. Where labels are noise the stages differ often, but nothing is won.
     """
 
     n: int
@@ -102,6 +103,7 @@ class Evidence:
         return {
             "ball": self.ball - self.error if self.n_classes <= BALL_CLASSES else 0.0,
             "half": self.half_error - self.error,
+            "quarter": self.quarter_error - self.half_error,
             "claimed": self.claimed,
             "unsettled": self.unsettled,
         }
@@ -136,7 +138,7 @@ def unsettled(whole: Floats, half: Floats, y: Rows, weights: Floats) -> tuple[fl
     margin = mean[at, first] - mean[at, second]
     seen = (y == first).astype(np.float64) - (y == second)
     rows = weights * len(y)
-    share = (rows @ (margin * seen) + 1) / (rows @ margin**2 + 1)
+    share = (rows @ (margin * seen) + _HELD) / (rows @ margin**2 + _HELD)
     claimed = float(weights @ np.abs(margin))
     return claimed, float(share * claimed)
 
