@@ -194,37 +194,48 @@ def judged(records: list[dict], rule: dict) -> tuple[np.ndarray, np.ndarray, np.
     return floor, low, high
 
 
+def of_balls(r: dict) -> float:
+    """Balls in score space less the error, where the space has few dimensions."""
+    return (r["ball"] - r["error"]) * (r["n_classes"] <= 3)
+
+
+def of_quarters(r: dict) -> float:
+    """What the error fell from a quarter to half of the rows."""
+    return r["quarter_error"] - r["half_error"]
+
+
 ALTERNATIVES = {
-    "claimed: posteriors alone, unsigned (version 0.1)": lambda r: r["claimed"],
-    "half - whole, errors counted": lambda r: r["half_error"] - r["error"],
-    "quarter - half, errors counted": lambda r: r["quarter_error"] - r["half_error"],
-    "quarter to half, valued by the other quarter's posterior": lambda r: r["gained"],
-    "balls in score space - error, up to three classes": lambda r: (r["ball"] - r["error"]) * (r["n_classes"] <= 3),
-    "unsettled: claimed, as far as labels confirm it": lambda r: r["unsettled"],
+    "what posteriors claim, unsigned": [lambda r: r["claimed"]],
+    "half - whole, errors counted": [lambda r: r["half_error"] - r["error"]],
+    "quarter - half, errors counted": [of_quarters],
+    "quarter to half, valued by the other quarter's posterior": [lambda r: r["gained"]],
+    "balls in score space - error, up to three classes": [of_balls],
+    "unsettled: what posteriors claim, as far as labels confirm it": [lambda r: r["unsettled"]],
+    "unsettled, quarter - half (the rule)": [lambda r: r["unsettled"], of_quarters],
+    "unsettled, quarter - half, balls - error": [lambda r: r["unsettled"], of_quarters, of_balls],
 }
 
 
 def alternatives(records: list[dict]) -> list[str]:
-    """What else the correction might be a multiple of, by itself, each family left out in turn."""
+    """What the correction might be a weighted sum of, each family left out in turn; before the ceiling."""
     evidence = [Evidence(**{field: r[field] for field in Evidence.__dataclass_fields__}) for r in records]
     signal = np.array([e.signal for e in evidence])
-    floor, error, most, oracle = (
-        np.array([r[k] for r in records]) for k in ("floor", "error", "shrunk_majority", "oracle")
-    )
+    names = ("floor", "error", "shrunk_majority", "oracle")
+    floor, error, most, oracle = (np.array([r[name] for r in records]) for name in names)
     family, base = np.array([r["family"] for r in records]), signal * error + (1 - signal) * most
     noisy = family == "partly_noisy"
+    unit = np.abs(oracle - floor)[~noisy].mean()
     lines = [
-        "| the error is corrected by a multiple of | x oracle, older families | bias, partly noisy |",
-        "|---|---|---|",
+        "| the error is corrected by | x oracle, older families | bias, partly noisy | weights |",
+        "|---|---|---|---|",
     ]
-    for name, term in ALTERNATIVES.items():
-        A, found = (signal * [term(r) for r in records])[:, None], np.empty(len(records))
+    for name, terms in ALTERNATIVES.items():
+        A, found = signal[:, None] * [[term(r) for term in terms] for r in records], np.empty(len(records))
         for held in (family == left_out for left_out in set(family)):
             found[held] = np.clip(base + A @ huber(A[~held], (floor - base)[~held]), 0, most)[held]
-        unit = np.abs(oracle - floor)[~noisy].mean()
-        lines.append(
-            f"| {name} | {np.abs(found - floor)[~noisy].mean() / unit:.2f} | {(found - floor)[noisy].mean():+.4f} |"
-        )
+        weights = ", ".join(f"{weight:.2f}" for weight in huber(A, floor - base))
+        off = found - floor
+        lines.append(f"| {name} | {np.abs(off)[~noisy].mean() / unit:.2f} | {off[noisy].mean():+.4f} | {weights} |")
     return lines
 
 
