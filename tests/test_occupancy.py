@@ -14,6 +14,9 @@ def occupancy(empty=0.0, weights=(1.0,)):
     return Occupancy.of(n_neighbours, np.arange(1.0, len(weights) + 1), weights)
 
 
+NORMAL = np.random.default_rng(0).normal(size=100)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -25,7 +28,7 @@ def occupancy(empty=0.0, weights=(1.0,)):
         ((occupancy(), 0.1, 0.141, 0.01, DATA), ["errs at 0.141"]),
         ((occupancy(), 0.1, 0.1, 0.01, validate(np.arange(30.0)[:, None], ["a"] * 21 + ["b"] * 9)), ["'b' has only 9"]),
         (
-            (occupancy(), 0.1, 0.1, 0.01, validate(np.sqrt(np.arange(32.0) % 30)[:, None], [0, 1] * 16)),
+            (occupancy(), 0.1, 0.1, 0.01, validate(NORMAL[np.arange(106) % 100, None], [0, 1] * 53)),
             ["6% of the rows are copies"],
         ),
     ],
