@@ -408,6 +408,17 @@ def test_always_answering_the_largest_class_is_a_classifier() -> None:
     assert str(easy).startswith("floor")
 
 
+def test_the_headline_does_not_contradict_the_error_beside_it() -> None:
+    X = np.random.default_rng(0).normal(size=(120, 2))
+    result = estimate(X, np.arange(120) < 9, **FAST)
+    assert result.certificate.classifier == "constant"
+    for error, words in (
+        (0.08, "nothing in the library was seen"),
+        (0.05, "with half of the rows the library was not"),
+    ):
+        assert words in replace(result, evidence={**result.evidence, "error": error, "majority": 0.075}).headline
+
+
 def test_a_constant_of_any_kind_is_saved() -> None:
     X = np.random.default_rng(0).normal(size=(120, 2))
     days = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")[(np.arange(120) < 9).astype(int)]

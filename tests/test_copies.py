@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from bayesfloor import estimate
+from bayesfloor.block_dataset import copies_in_blocks
+from bayesfloor.blocks import ArrayBlocks
 from bayesfloor.validate import validate
 
 RNG = np.random.default_rng(1)
@@ -106,6 +108,17 @@ def test_only_the_copies_among_equal_rows_are_records() -> None:
     records = data.records
     assert (records[:1500][amounts] == records[1500:][amounts]).all()
     assert len(set(records[np.tile(~amounts, 2)])) == 2 * (~amounts).sum()
+
+
+@pytest.mark.parametrize("offset", range(6))
+def test_blocks_of_few_distinct_rows_have_no_copies(offset: int) -> None:
+    # Of four distinct rows the hash may choose none to look at.
+    X = RNG.integers(0, 2, (3000, 2)) + float(offset)
+    share, records = copies_in_blocks(
+        ArrayBlocks(X, RNG.integers(0, 2, 3000), 2, block_rows=700), np.ones(2, dtype=bool)
+    )
+    assert share > 0.99 or share == 0  # all of a value are seen, or none
+    assert records is None
 
 
 def test_huge_values_are_compared() -> None:
