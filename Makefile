@@ -48,6 +48,7 @@ lint: .venv/for-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 docs: .venv/for-docs
 	$(RUN) docs/make_api.py build/api
@@ -79,7 +80,7 @@ leaderboard: .venv/for-bench .venv/for-test
 	$(RUN) benchmarks/readme_figures.py README.md
 
 paper: .venv/for-frameworks .venv/for-test
-	$(BIN)/bayesfloor reproduce all --out docs
+	$(RUN) -m reproduction all --out docs
 
 frameworks: .venv/for-frameworks
 

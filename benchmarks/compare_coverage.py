@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from bayesfloor import estimate, problems
-from bayesfloor.comparison import compare
-from bayesfloor.interval import lower_limit
-from bayesfloor.problems import Problem
+from bayesfloor.floor._compare import compare
+from bayesfloor.problems.problems import Problem
+from bayesfloor.utils.intervals import lower_limit
 
 PROBLEMS = (
     ("gaussians_4d", ()),
@@ -66,9 +66,7 @@ def runs(n_runs: int, *, n_draws: int = N_DRAWS, n_rows: tuple[int, int] = (600,
         rule, true_error = _model(name, parameters, model, n_draws)
         found = compare(result, y_true=y_test, y_pred=rule(X_test, rng))
         room = found.room_interval
-        yield Run(
-            name, model, n, n_test, true_error - problem.bayes_error, room.low, room.high, found.verdict
-        )  # fmt: skip
+        yield Run(name, model, n, n_test, true_error - problem.bayes_error, room.low, room.high, found.verdict)
 
 
 @cache

@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.neighbors import KDTree, NearestNeighbors
 
 from bayesfloor import ball_counts, nearest_labels, spanning_tree
-from bayesfloor.workers import n_threads
+from bayesfloor.utils.parallel import n_threads
 
 RNG = np.random.default_rng
 

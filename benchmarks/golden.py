@@ -37,14 +37,16 @@ def mixed_frame(n: int) -> pd.DataFrame:
     y = rng.integers(0, 2, n)
     number = rng.normal(size=n) + y
     colour = np.where(rng.random(n) < 0.3 + 0.4 * y, "red", rng.choice(["blue", "green"], n))
-    frame = pd.DataFrame({
-        "number": np.where(rng.random(n) < 0.05, np.nan, number),
-        "colour": colour,
-        "code": rng.choice(["01", "02", "10"], n),
-        "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, n), unit="D"),
-        "patient": [f"p{i}" for i in rng.integers(0, n // 3, n)],
-        "label": np.where(y == 1, "yes", "no"),
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "number": np.where(rng.random(n) < 0.05, np.nan, number),
+            "colour": colour,
+            "code": rng.choice(["01", "02", "10"], n),
+            "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, n), unit="D"),
+            "patient": [f"p{i}" for i in rng.integers(0, n // 3, n)],
+            "label": np.where(y == 1, "yes", "no"),
+        }
+    )
     frame.loc[rng.random(n) < 0.03, "colour"] = None
     return frame
 
@@ -102,7 +104,7 @@ def estimates(folder: Path) -> Iterator[tuple[str, Callable[[int], Any]]]:
 
 def _as_if_large(call: Callable[[int], Any], seed: int) -> Any:
     """Read in blocks, as a file that is too large for memory."""
-    with patch("bayesfloor.opening.FileRows.is_large", return_value=True):
+    with patch("bayesfloor.floor.rows.FileRows.is_large", return_value=True):
         return call(seed)
 
 
@@ -145,7 +147,7 @@ def of_result(result: Any) -> dict[str, Any]:
         "curve": [[point.n_train, point.error, point.plugin] for point in result.learning_curve],
         "reasons": list(result.reasons),
         "notes": list(result.notes),
-    }  # fmt: skip
+    }
 
 
 def of_learner(learner: Any) -> dict[str, Any]:

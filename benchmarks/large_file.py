@@ -38,16 +38,18 @@ def main() -> None:
         run = subprocess.run([sys.executable, "-m", "bayesfloor", *command], capture_output=True, text=True, check=True)
         seconds = time.perf_counter() - started
     memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
-    text = "\n".join([
-        f"# {options.rows:,} x {N_FEATURES}, CSV of {size:.0f} MB, --max-rows 50000",
-        "",
-        f"Written by `python benchmarks/large_file.py`. {seconds:.0f} s, at most {memory:.2f} GB; the true floor is "
-        f"{problem.bayes_error:.2%}.",
-        "",
-        "```",
-        run.stdout.strip(),
-        "```",
-    ])  # fmt: skip
+    text = "\n".join(
+        [
+            f"# {options.rows:,} x {N_FEATURES}, CSV of {size:.0f} MB, --max-rows 50000",
+            "",
+            f"Written by `python benchmarks/large_file.py`. {seconds:.0f} s, at most {memory:.2f} GB; the true floor "
+            f"is {problem.bayes_error:.2%}.",
+            "",
+            "```",
+            run.stdout.strip(),
+            "```",
+        ]
+    )
     print(text)
     if options.out is not None:
         options.out.write_text(text + "\n", encoding="utf-8")

@@ -24,9 +24,9 @@ from scipy.stats import binom, chi2, norm
 
 import bayesfloor
 from bayesfloor.errors import DataError
-from bayesfloor.interval import upper_limit
-from bayesfloor.learners import LIBRARY
-from bayesfloor.pool import Pool, Stage
+from bayesfloor.library.learners import LIBRARY
+from bayesfloor.library.pool import Pool, Stage
+from bayesfloor.utils.intervals import upper_limit
 
 RECORDS = Path(__file__).parent / "results" / "levels.jsonl"  # committed as it grows
 SIZES = (173, 500, 1500)
@@ -135,10 +135,17 @@ def half_copied(n: int, rng: np.random.Generator) -> Sample:
 
 
 SHAPES: dict[str, Callable[[int, np.random.Generator], Sample]] = {
-    "plain": plain, "noisy middle": noisy_middle, "half noise": half_noise, "unequal groups": unequal_groups,
-    "equal groups": equal_groups, "copies": copies, "priors": priors, "rare class": rare_class, "discrete": discrete,
+    "plain": plain,
+    "noisy middle": noisy_middle,
+    "half noise": half_noise,
+    "unequal groups": unequal_groups,
+    "equal groups": equal_groups,
+    "copies": copies,
+    "priors": priors,
+    "rare class": rare_class,
+    "discrete": discrete,
     "half copied": half_copied,
-}  # fmt: skip
+}
 
 
 def drawn(shape: str, n: int, sample: int) -> tuple[Sample, int]:
@@ -156,7 +163,7 @@ def drawn(shape: str, n: int, sample: int) -> tuple[Sample, int]:
 def sources() -> str:
     """What the package's code and rule hash to."""
     folder = Path(bayesfloor.__file__).parent
-    files = sorted([*folder.rglob("*.py"), folder / "floor_rule.json"])
+    files = sorted([*folder.rglob("*.py"), folder / "floor" / "floor_rule.json"])
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
 
 
@@ -170,30 +177,48 @@ def pooled_once(stage: Stage, y: np.ndarray, rng: np.random.Generator, groups: n
 def library_of(kind: str) -> Iterator[None]:
     """The library of a kind of runs; for the ceiling, nothing that it does not depend on."""
     with ExitStack() as patches:
-        patches.enter_context(patch("bayesfloor.scores.LIBRARY", {name: LIBRARY[name] for name in LIBRARIES[kind]}))
+        patches.enter_context(
+            patch("bayesfloor.library.cross_fit.LIBRARY", {name: LIBRARY[name] for name in LIBRARIES[kind]})
+        )
         if kind == "ceiling":
-            patches.enter_context(patch("bayesfloor.learned.pooled", pooled_once))
-            patches.enter_context(patch("bayesfloor.learned.all_bounds", lambda *_, **__: ()))
-            patches.enter_context(patch("bayesfloor.floor.ball_estimate", lambda *_, **__: (0.5, "not counted")))
-            patches.enter_context(patch("bayesfloor.floor._raw", lambda *_, **__: None))
+            patches.enter_context(patch("bayesfloor.floor.learned.pooled", pooled_once))
+            patches.enter_context(patch("bayesfloor.floor.learned.all_bounds", lambda *_, **__: ()))
+            patches.enter_context(
+                patch("bayesfloor.floor._estimate.ball_estimate", lambda *_, **__: (0.5, "not counted"))
+            )
+            patches.enter_context(patch("bayesfloor.floor._estimate._raw", lambda *_, **__: None))
         yield
 
 
 def one(kind: str, shape: str, n: int, sample: int, version: str) -> dict:
     """One estimate, beside the truth."""
     data, redrawn = drawn(shape, n, sample)
-    record = {"kind": kind, "shape": shape, "n": n, "sample": sample, "sources": version, "truth": data.floor,
-              "redrawn": redrawn, "library": " + ".join(LIBRARIES[kind])}  # fmt: skip
+    record = {
+        "kind": kind,
+        "shape": shape,
+        "n": n,
+        "sample": sample,
+        "sources": version,
+        "truth": data.floor,
+        "redrawn": redrawn,
+        "library": " + ".join(LIBRARIES[kind]),
+    }
     started = time.perf_counter()
     with warnings.catch_warnings(), library_of(kind):
         warnings.simplefilter("ignore")
         try:
             result = bayesfloor.estimate(
                 data.X, data.y, groups=data.groups, priors=data.priors, effort="fast", n_jobs=1
-            )  # fmt: skip
-            found = {"floor": result.floor, "ceiling": result.ceiling, "low": result.interval.low,
-                     "high": result.interval.high, "error": result.evidence["error"],
-                     "wrong": result.certificate.errors, "tested": result.certificate.tested}  # fmt: skip
+            )
+            found = {
+                "floor": result.floor,
+                "ceiling": result.ceiling,
+                "low": result.interval.low,
+                "high": result.interval.high,
+                "error": result.evidence["error"],
+                "wrong": result.certificate.errors,
+                "tested": result.certificate.tested,
+            }
         except DataError as error:  # no answer is one that holds nothing
             found = dict.fromkeys(("floor", "ceiling", "low", "high", "error")) | {"refused": str(error)}
     return record | found | {"seconds": round(time.perf_counter() - started, 2)}
@@ -274,8 +299,10 @@ def ceiling_part(records: list[dict]) -> list[str]:
     for shape, n, chosen in cells(records):
         hits, given = [holds_ceiling(r) for r in chosen], [r["ceiling"] for r in chosen if r["ceiling"] is not None]
         mean = f"{np.mean(given):.4f}" if given else ""
-        lines.append(f"| {shape} | {n} | {chosen[0]['truth']:.4f} | {of(hits)} | {needed(len(hits))} | {mean} "
-                     f"| {len(hits) - len(given) or ''} |")  # fmt: skip
+        lines.append(
+            f"| {shape} | {n} | {chosen[0]['truth']:.4f} | {of(hits)} | {needed(len(hits))} | {mean} "
+            f"| {len(hits) - len(given) or ''} |"
+        )
         runs.append(len(hits))
         if sum(hits) < needed(len(hits)):
             failing.append(f"{shape} with {n} rows, {of(hits)}")
@@ -294,8 +321,11 @@ def expected_limit(error: float, n_held: int) -> float:
 
 def tightness_part(records: list[dict]) -> list[str]:
     """Mean ceiling of `plain` over the limit expected of the same classifier."""
-    lines = ["| rows | mean ceiling | error, from the ceiling | expected limit | ratio | error, cross-fitted "
-             "| expected limit | ratio |", "|---" * 8 + "|"]  # fmt: skip
+    lines = [
+        "| rows | mean ceiling | error, from the ceiling | expected limit | ratio | error, cross-fitted "
+        "| expected limit | ratio |",
+        "|---" * 8 + "|",
+    ]
     failing = []
     for _, n, chosen in cells([r for r in records if r["shape"] == "plain" and r["ceiling"] is not None]):
         n_held, ceilings = round(n / 5), np.array([r["ceiling"] for r in chosen])
@@ -315,8 +345,10 @@ def interval_part(records: list[dict]) -> list[str]:
     """Table and demands of the interval."""
     sizes = sorted({r["n"] for r in records})
     columns = " | ".join(f"{n} rows" for n in sizes)
-    lines = [f"| shape | true floor | {columns} | interval holds | median width | ceiling holds |",
-             "|---" * (len(sizes) + 5) + "|"]  # fmt: skip
+    lines = [
+        f"| shape | true floor | {columns} | interval holds | median width | ceiling holds |",
+        "|---" * (len(sizes) + 5) + "|",
+    ]
     low = []
     for shape in dict.fromkeys(shape for shape, _, _ in cells(records)):
         chosen = [r for r in records if r["shape"] == shape]
@@ -324,8 +356,10 @@ def interval_part(records: list[dict]) -> list[str]:
         each = " | ".join(of([h for h, r in zip(hits, chosen, strict=True) if r["n"] == n]) for n in sizes)
         widths = [r["high"] - r["low"] for r in chosen if r["low"] is not None]
         width = f"{np.median(widths):.3f}" if widths else ""
-        lines.append(f"| {shape} | {chosen[0]['truth']:.4f} | {each} | {np.mean(hits):.1%} | {width} "
-                     f"| {of([holds_ceiling(r) for r in chosen])} |")  # fmt: skip
+        lines.append(
+            f"| {shape} | {chosen[0]['truth']:.4f} | {each} | {np.mean(hits):.1%} | {width} "
+            f"| {of([holds_ceiling(r) for r in chosen])} |"
+        )
         if np.mean(hits) < LEAST_SHAPE:
             low.append(f"{shape} ({np.mean(hits):.0%})")
     hits = [holds_interval(r) for r in records]
@@ -355,19 +389,29 @@ def page(records: list[dict], version: str) -> str:
         "these, and runs without a ceiling, count as not holding.",
     ]
     if chosen := by_kind["ceiling"]:
-        lines += ["", "## The ceiling", "",
-                  "Certified with 95 % confidence. To save time the library is cut to "
-                  f"{' and '.join(LIBRARIES['ceiling'])}, and what the ceiling does not depend on (cross-fitted pool, "
-                  "balls, bounds) is left out: where they stay far above the floor, the ceiling holds "
-                  "more often than it has to.", "",
-                  *ceiling_part(chosen)]  # fmt: skip
+        lines += [
+            "",
+            "## The ceiling",
+            "",
+            "Certified with 95 % confidence. To save time the library is cut to "
+            f"{' and '.join(LIBRARIES['ceiling'])}, and what the ceiling does not depend on (cross-fitted pool, "
+            "balls, bounds) is left out: where they stay far above the floor, the ceiling holds "
+            "more often than it has to.",
+            "",
+            *ceiling_part(chosen),
+        ]
     if any(r["shape"] == "plain" and r["ceiling"] is not None for r in by_kind["ceiling"]):
-        lines += ["", "## What certainty costs", "",
-                  "On `plain`, the mean ceiling, and the mean limit of Clopper and Pearson that a classifier with a "
-                  "given error has on a fifth of the rows. That error is taken twice: from the ceilings themselves "
-                  "(the count of errors that has this limit), which brings the ratio near 1 whatever the ceilings are, "
-                  "and the library's cross-fitted one, which does not depend on them.", "",
-                  *tightness_part(by_kind["ceiling"])]  # fmt: skip
+        lines += [
+            "",
+            "## What certainty costs",
+            "",
+            "On `plain`, the mean ceiling, and the mean limit of Clopper and Pearson that a classifier with a "
+            "given error has on a fifth of the rows. That error is taken twice: from the ceilings themselves "
+            "(the count of errors that has this limit), which brings the ratio near 1 whatever the ceilings are, "
+            "and the library's cross-fitted one, which does not depend on them.",
+            "",
+            *tightness_part(by_kind["ceiling"]),
+        ]
     if chosen := by_kind["interval"]:
         lines += ["", "## The interval", "", "Nominal level 95 %, the whole library.", "", *interval_part(chosen)]
     return "\n".join(lines) + "\n"

@@ -20,7 +20,7 @@ from scipy.integrate import quad
 from scipy.stats import gamma, norm
 
 from bayesfloor import BayesfloorWarning, BenchmarkLearner
-from bayesfloor.progress import TerminalProgress
+from bayesfloor.utils.progress import TerminalProgress
 
 
 @dataclass(frozen=True)

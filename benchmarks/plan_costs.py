@@ -20,19 +20,29 @@ import numpy as np
 from scipy.optimize import nnls
 
 from bayesfloor import estimate, problems
-from bayesfloor.blocks import BLOCK_ROWS
-from bayesfloor.costs import calibrate, features, memory_features
-from bayesfloor.workers import n_threads
+from bayesfloor.floor.costs import calibrate, features, memory_features
+from bayesfloor.rows.blocks import BLOCK_ROWS
+from bayesfloor.utils.parallel import n_threads
 
 HERE = Path(__file__).parent
-COSTS = HERE.parent / "src" / "bayesfloor" / "plan_costs.json"
+COSTS = HERE.parent / "src" / "bayesfloor" / "floor" / "plan_costs.json"
 # Rows, columns, classes, effort.
 SHAPES = [
-    (2_000, 5, 2, "fast"), (2_000, 5, 2, "balanced"), (5_000, 20, 2, "balanced"), (5_000, 10, 6, "balanced"),
-    (5_000, 80, 3, "balanced"), (20_000, 10, 2, "balanced"), (20_000, 40, 4, "balanced"), (20_000, 12, 10, "fast"),
-    (100_000, 3, 2, "fast"), (100_000, 10, 2, "balanced"), (150_000, 40, 3, "balanced"), (300_000, 8, 2, "balanced"),
-    (300_000, 30, 5, "balanced"), (4_000, 400, 3, "balanced"),
-]  # fmt: skip
+    (2_000, 5, 2, "fast"),
+    (2_000, 5, 2, "balanced"),
+    (5_000, 20, 2, "balanced"),
+    (5_000, 10, 6, "balanced"),
+    (5_000, 80, 3, "balanced"),
+    (20_000, 10, 2, "balanced"),
+    (20_000, 40, 4, "balanced"),
+    (20_000, 12, 10, "fast"),
+    (100_000, 3, 2, "fast"),
+    (100_000, 10, 2, "balanced"),
+    (150_000, 40, 3, "balanced"),
+    (300_000, 8, 2, "balanced"),
+    (300_000, 30, 5, "balanced"),
+    (4_000, 400, 3, "balanced"),
+]
 
 
 def sample(n: int, d: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -65,9 +75,16 @@ def one(n: int, d: int, classes: int, effort: str) -> dict[str, object]:
         seconds[stage] = seconds.get(stage, 0.0) + ended - begun
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return {
-        "n": n, "d": d, "classes": classes, "effort": effort, "probes_per_second": speed, "seconds": seconds,
-        "total": marks[-1][1] - started, "bytes": peak, "threads": n_threads(None),
-    }  # fmt: skip
+        "n": n,
+        "d": d,
+        "classes": classes,
+        "effort": effort,
+        "probes_per_second": speed,
+        "seconds": seconds,
+        "total": marks[-1][1] - started,
+        "bytes": peak,
+        "threads": n_threads(None),
+    }
 
 
 def measure(records: Path) -> None:
@@ -144,7 +161,7 @@ def fit(records: Path) -> None:
 
 def _sample_rows(r: dict) -> int:
     from bayesfloor import Run
-    from bayesfloor.arrange import EFFORTS
+    from bayesfloor.library.arrangement import EFFORTS
 
     return Run().n_fitted(r["n"], EFFORTS[r["effort"]])
 

@@ -1,14 +1,14 @@
 """Floors of the problems that have no closed form, by Monte Carlo on the exact posterior.
 
-python benchmarks/problem_truths.py        # rewrites src/bayesfloor/problem_truths.json
+python benchmarks/problem_truths.py        # rewrites src/bayesfloor/problems/problem_truths.json
 """
 
 import json
 from pathlib import Path
 
-from bayesfloor.problems import _REGISTRY, simulated_error
+from bayesfloor.problems.problems import _REGISTRY, simulated_error
 
-OUT = Path(__file__).parents[1] / "src" / "bayesfloor" / "problem_truths.json"
+OUT = Path(__file__).parents[1] / "src" / "bayesfloor" / "problems" / "problem_truths.json"
 STD, SEED = 1e-4, 2026
 
 

@@ -1,7 +1,7 @@
 """Random problems with known floor: what the rule of the learned floor is trained on.
 
 `random_problem(seed)` draws a family, its parameters, noise columns, a rotation, label noise and a size, and returns a
-sample with its exact posterior's floor. The public problems of `bayesfloor.problems` are not among them.
+sample with its exact posterior's floor. The public problems of `bayesfloor.problems.problems` are not among them.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from scipy.linalg import solve_triangular
 from scipy.special import expit, gammaln, log_softmax, logsumexp, ndtri
 from scipy.stats import chi2, norm
 
-from bayesfloor.families import draw_labels
+from bayesfloor.problems.families import draw_labels
 
 Draw = Callable[[int, np.random.Generator], tuple[np.ndarray, np.ndarray]]
 Generator = np.random.Generator
@@ -343,8 +343,16 @@ FAMILIES: dict[Callable[[Generator], Draw], float] = {
     networks: 1.2,
     nothing_or_all: 0.6,
 }
-_WITH_NOISE = {mixtures: 0.5, boards: 0.5, curves: 0.5, unequal_gaussians: 0.15, students: 0.15, mixed: 0.15,
-               products: 0.15, networks: 0.15}  # fmt: skip
+_WITH_NOISE = {
+    mixtures: 0.5,
+    boards: 0.5,
+    curves: 0.5,
+    unequal_gaussians: 0.15,
+    students: 0.15,
+    mixed: 0.15,
+    products: 0.15,
+    networks: 0.15,
+}
 _TURNED = {shared_gaussians, unequal_gaussians, mixtures, students, networks, curves, boards}
 
 

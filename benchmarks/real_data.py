@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from bayesfloor import noise_check
-from bayesfloor.progress import TerminalProgress
+from bayesfloor.utils.progress import TerminalProgress
 
 OPENML = {"mnist": "mnist_784", "fashion_mnist": "Fashion-MNIST"}
 
@@ -42,22 +42,25 @@ def main() -> None:
     check = noise_check(X, y, progress=TerminalProgress())
     seconds = time.perf_counter() - started
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    text = "\n".join([
-        f"# {options.name}: {X.shape[0]:,} x {X.shape[1]}, default effort",
-        "",
-        f"Written by `python benchmarks/real_data.py {options.name}`. One estimate takes "
-        f"{check.clean.settings['seconds']:.0f} s, the whole check {seconds:.0f} s; at most {memory:.1f} GB in memory.",
-        "",
-        "```",
-        str(check.clean),
-        "",
-        str(check),
-        "```",
-        "",
-        "| learner | error | weight |",
-        "|---|---|---|",
-        *(f"| {s.name} | {s.error:.4f} | {s.weight:.2f} |" for s in check.clean.learners),
-    ])  # fmt: skip
+    text = "\n".join(
+        [
+            f"# {options.name}: {X.shape[0]:,} x {X.shape[1]}, default effort",
+            "",
+            f"Written by `python benchmarks/real_data.py {options.name}`. One estimate takes "
+            f"{check.clean.settings['seconds']:.0f} s, the whole check {seconds:.0f} s; at most "
+            f"{memory:.1f} GB in memory.",
+            "",
+            "```",
+            str(check.clean),
+            "",
+            str(check),
+            "```",
+            "",
+            "| learner | error | weight |",
+            "|---|---|---|",
+            *(f"| {s.name} | {s.error:.4f} | {s.weight:.2f} |" for s in check.clean.learners),
+        ]
+    )
     print(text)
     if options.out is not None:
         options.out.write_text(text + "\n", encoding="utf-8")

@@ -16,7 +16,7 @@ from pathlib import Path
 from sklearn.tree import DecisionTreeClassifier
 
 from bayesfloor import estimate, problems
-from bayesfloor.comparison import compare
+from bayesfloor.floor._compare import compare
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -47,9 +47,15 @@ def main() -> None:
         if options.html is None:
             write_report(page)
         command = [
-            browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-            f"--window-size={options.size}", f"--screenshot={options.out.resolve()}", page.resolve().as_uri(),
-        ]  # fmt: skip
+            browser,
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            f"--window-size={options.size}",
+            f"--screenshot={options.out.resolve()}",
+            page.resolve().as_uri(),
+        ]
         subprocess.run(command, check=True, timeout=120, stderr=subprocess.DEVNULL)
     print(f"{options.out}: {options.out.stat().st_size / 1000:.0f} kB")
 

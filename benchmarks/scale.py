@@ -98,8 +98,10 @@ def run_mapped(n: int) -> dict[str, object]:
         X.flush()
         del X
         return {
-            **measured(np.load(file, mmap_mode="r"), y), "planned_seconds": plan.seconds, "planned_bytes": plan.memory
-        }  # fmt: skip
+            **measured(np.load(file, mmap_mode="r"), y),
+            "planned_seconds": plan.seconds,
+            "planned_bytes": plan.memory,
+        }
 
 
 def run_dask(n: int) -> dict[str, object]:
@@ -121,9 +123,11 @@ def run_dask(n: int) -> dict[str, object]:
         result = bf.estimate(rows, labels, run=bf.Run(cluster=client))
         seconds = time.perf_counter() - started
     return {
-        "local_seconds": local["seconds"], "dask_seconds": seconds, "local_floor": local["floor"],
+        "local_seconds": local["seconds"],
+        "dask_seconds": seconds,
+        "local_floor": local["floor"],
         "dask_floor": result.floor,
-    }  # fmt: skip
+    }
 
 
 def _warm() -> None:
@@ -180,7 +184,7 @@ def report(options: argparse.Namespace) -> str:
         "",
         "| table | seconds | planned | factor | GB | planned | factor | floor | 95 % interval | true |",
         "|---|---|---|---|---|---|---|---|---|---|",
-    ]  # fmt: skip
+    ]
     known = problems.get("twonorm").bayes_error
     for name, r in rows:
         truth = known if f"x {_D}," in name else "not known" if options.data else floor_of_its_like()

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from bayesfloor import BayesfloorWarning
-from bayesfloor.interval import ConfidenceInterval
-from bayesfloor.output import write_file
-from bayesfloor.stopping import FloorStopping, validation_rows_needed
+from bayesfloor.stopping.rule import FloorStopping, validation_rows_needed
+from bayesfloor.utils.files import write_file
+from bayesfloor.utils.intervals import ConfidenceInterval
 
 FLOOR, HALF, DELTA = 0.10, 0.005, 0.01
 MOVE = 0.2  # share of the rows whose answer is drawn anew in a round, where mistakes move slowly

@@ -2,7 +2,7 @@
 
 python benchmarks/train_floor.py collect     # half an hour on two cores; continues where it stopped
 python benchmarks/train_floor.py recompute   # after a change of a formula: the models need not be trained again
-python benchmarks/train_floor.py fit         # rewrites src/bayesfloor/floor_rule.json
+python benchmarks/train_floor.py fit         # rewrites src/bayesfloor/floor/floor_rule.json
 """
 
 import argparse
@@ -17,8 +17,8 @@ from joblib import Parallel, delayed
 from scipy.optimize import nnls
 from scipy.stats import norm
 
-from bayesfloor.evidence import BEYOND, Evidence, judge, spread, unsettled
-from bayesfloor.interval import upper_limit
+from bayesfloor.floor.rule import BEYOND, Evidence, judge, spread, unsettled
+from bayesfloor.utils.intervals import upper_limit
 from random_problems import PARTLY_NOISY, random_problem
 
 ROOT = Path(__file__).parents[1]
@@ -31,8 +31,8 @@ def one(seed: int, folder: Path) -> dict:
 
     So a changed formula needs no new training: `read_posteriors` gives what it is computed from.
     """
-    from bayesfloor import conclusion
-    from bayesfloor.floor import estimate
+    from bayesfloor.floor import conclusion
+    from bayesfloor.floor._estimate import estimate
 
     warnings.simplefilter("ignore")
     problem = random_problem(seed)
@@ -42,7 +42,7 @@ def one(seed: int, folder: Path) -> dict:
         seen.update(learned=learned, counted=counted)
         return conclusion.conclude(data, learned, counted, **options)
 
-    with patch("bayesfloor.floor.conclude", conclude):
+    with patch("bayesfloor.floor._estimate.conclude", conclude):
         result = estimate(problem.X, problem.y, n_jobs=1)
     write_posteriors(folder / f"{seed}.npz", seen["learned"], seen["counted"])
     return {
@@ -186,7 +186,7 @@ def judged(records: list[dict], rule: dict) -> tuple[np.ndarray, np.ndarray, np.
     found = []
     for r in records:
         evidence = Evidence(**{field: r[field] for field in Evidence.__dataclass_fields__})
-        with patch("bayesfloor.evidence._rule", return_value=rule):
+        with patch("bayesfloor.floor.rule._rule", return_value=rule):
             judgement = judge(evidence, 0.95)
         floor = min(judgement.floor, ceiling(r, 0.95))
         found.append((floor, min(judgement.low, floor), max(floor, min(judgement.high, ceiling(r, 0.975)))))
@@ -306,6 +306,6 @@ if __name__ == "__main__":
         method.write_text(f"{head}{BEGIN}\n{rows}\n{END}{rest.split(END)[1]}", encoding="utf-8")
         rule = fit(everything)
         print(json.dumps(rule, indent=1))
-        (ROOT / "src" / "bayesfloor" / "floor_rule.json").write_text(
+        (ROOT / "src" / "bayesfloor" / "floor" / "floor_rule.json").write_text(
             json.dumps(rule, indent=1) + "\n", encoding="utf-8"
         )

@@ -38,11 +38,24 @@ class Browser:
         theirs_in, self._out = os.pipe()
         self._in, theirs_out = os.pipe()
         command = [
-            sys.executable, "-c", LAUNCH, str(theirs_in), str(theirs_out), executable, "--headless=new",
-            "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions",
-            "--disable-background-networking", "--disable-component-update", "--remote-debugging-pipe",
-            f"--user-data-dir={self._profile.name}", "about:blank",
-        ]  # fmt: skip
+            sys.executable,
+            "-c",
+            LAUNCH,
+            str(theirs_in),
+            str(theirs_out),
+            executable,
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+            "--disable-extensions",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--remote-debugging-pipe",
+            f"--user-data-dir={self._profile.name}",
+            "about:blank",
+        ]
         self._process = subprocess.Popen(
             command, pass_fds=(theirs_in, theirs_out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )

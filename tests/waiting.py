@@ -18,7 +18,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def held_back(run: Callable[..., Any], stage: str, block: int, flag: Path) -> Callable[..., Any]:
-    """`run` of `bayesfloor.distributed`, but in this stage one block waits as long as a file is there.
+    """`run` of `bayesfloor.rows.dask_blocks`, but in this stage one block waits as long as a file is there.
 
     Until it is removed the stage cannot end: what is to happen in the middle of it does.
     """

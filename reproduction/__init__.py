@@ -1,0 +1,4 @@
+"""The experiments of "Learning to Benchmark" (arXiv 1909.07192), one short file each, run and judged.
+
+``python -m reproduction all`` runs them; `reproduce.py` has the list.
+"""

@@ -1,0 +1,67 @@
+"""What an experiment is: settings in, plain results out; a figure and a judgement made from the results alone."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bayesfloor.utils.parallel import Progress
+
+__all__ = ["Experiment", "Results", "Settings"]
+
+Results = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to run an experiment.
+
+    Attributes
+    ----------
+    quick : bool
+        Small samples and few repetitions: shows that it runs, not what holds.
+    seed : int
+        Every sample is drawn from this seed, the number of the repetition and the size.
+    n_jobs : int, optional
+        Processes; None means all cores.
+    data : Path, optional
+        Directory with mnist.npz and fashion_mnist.npz; None: fetched from OpenML.
+    progress : callable, optional
+        Called as ``progress(stage, done, total)``.
+    """
+
+    quick: bool = False
+    seed: int = 0
+    n_jobs: int | None = None
+    data: Path | None = None
+    progress: Progress | None = None
+
+    def tell(self, stage: str, done: int, total: int) -> None:
+        """Report progress, if anyone listens."""
+        if self.progress is not None:
+            self.progress(stage, done, total)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An item of the paper.
+
+    Attributes
+    ----------
+    name, title : str
+    paper_shows : str
+        What the paper reports, in a sentence or two.
+    run : callable
+        Settings -> results that JSON can hold.
+    draw : callable
+        Results -> matplotlib figure.
+    judge : callable
+        Results -> Markdown: tables, and a judgement computed from them.
+    """
+
+    name: str
+    title: str
+    paper_shows: str
+    run: Callable[[Settings], Results]
+    draw: Callable[[Results], Any]
+    judge: Callable[[Results], str]

@@ -1,0 +1,324 @@
+"""Figures of the experiments, drawn from their results alone; beside `plots.py` the only matplotlib import."""
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .experiment import Results
+
+__all__ = [
+    "as_files",
+    "ball_by_ball",
+    "curves_by_size",
+    "estimates_by_alpha",
+    "kinds_of_weights",
+    "rates",
+    "stopping_points",
+    "weights_by_node",
+]
+
+# Okabe and Ito's colours: told apart by everyone.
+_LOOKS = {
+    "printed rule": ("#D55E00", "o"),
+    "printed rule with a unit": ("#E69F00", "v"),
+    "adaptive learner": ("#0072B2", "s"),
+    "learned floor": ("#009E73", "D"),
+    "Henze-Penrose": ("#CC79A7", None),
+    "oracle": ("0.45", None),
+    "random forest": ("#56B4E9", "^"),
+    "XGBoost": ("#CC79A7", "P"),
+    "network": ("#8C564B", "X"),
+}
+# Curves often coincide: the first is drawn widest, the last on top of it.
+_KINDS: dict[str, dict[str, Any]] = {
+    "chebyshev": {"color": "#0072B2", "marker": "o", "ms": 8, "lw": 4, "alpha": 0.6},
+    "arithmetic": {"color": "#D55E00", "marker": "v", "ms": 6, "lw": 2},
+    "uniform": {"color": "#000000", "marker": "s", "ms": 3, "lw": 1, "ls": "--"},
+}
+
+
+def as_files(figure: Any) -> dict[str, bytes]:
+    """The figure as PNG and SVG, the same bytes each time; it is closed."""
+    import matplotlib.pyplot as plt
+
+    files = {}
+    with plt.rc_context({"svg.hashsalt": "bayesfloor"}):
+        for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format=kind, dpi=110, metadata=metadata)
+            files[kind] = buffer.getvalue()
+    plt.close(figure)
+    return files
+
+
+def _panels(rows: int, columns: int, width: float = 5.0, height: float = 4.0, **options: Any) -> Any:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    FigureCanvasAgg(figure)  # no window, whatever the user's settings
+    return figure, figure.subplots(rows, columns, squeeze=False, **options)
+
+
+def _sizes(ax: Any, sizes: Sequence[int]) -> None:
+    """Logarithmic axis with the sizes themselves as ticks, as many as there is room for."""
+    ax.set_xscale("log")
+    shown = list(sizes) if len(sizes) <= 6 else list(sizes)[::2]
+    ax.set_xticks(shown, [f"{n:,}" for n in shown])
+    ax.minorticks_off()
+    ax.set_xlabel("rows N")
+
+
+def _tidy(ax: Any, title: str) -> None:
+    ax.set_title(title, fontsize=10)
+    ax.grid(alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _truth(ax: Any, truth: float) -> None:
+    ax.axhline(100 * truth, color="black", linestyle="--", linewidth=1.2, label="true floor")
+
+
+def _percent(values: Sequence[float]) -> Any:
+    return 100 * np.asarray(values, dtype=float)
+
+
+def curves_by_size(tasks: Mapping[str, Results], log_above: float | None = None) -> Any:
+    """Means with bands over N, a panel per problem; logarithmic above so many percent, if given."""
+    figure, axes = _panels(1, len(tasks), width=6.0, height=4.4)
+    for ax, (title, task) in zip(axes[0], tasks.items(), strict=True):
+        for label, curve in task["curves"].items():
+            colour, marker = _LOOKS[label]
+            if "lower" in curve:
+                lower, upper = _percent(curve["lower"]["mean"]), _percent(curve["upper"]["mean"])
+                ax.fill_between(curve["n"], lower, upper, color=colour, alpha=0.25, lw=0, label=f"{label} bounds")
+                continue
+            # The printed rule lies below others that answer 0, too: wide enough to be seen there.
+            look: dict[str, Any] = {"lw": 5, "ms": 9, "alpha": 0.6} if label == "printed rule" else {"ms": 5}
+            look["ls"] = ":" if label == "oracle" else "-"
+            means = _percent(curve["value"]["mean"])
+            ax.plot(curve["n"], means, color=colour, marker=marker, label=label, **look)
+            if label not in ("oracle", "network", "XGBoost", "random forest"):
+                low, high = _percent(curve["value"]["low"]), _percent(curve["value"]["high"])
+                ax.fill_between(curve["n"], low, high, color=colour, alpha=0.12, lw=0)
+        _truth(ax, task["truth"])
+        _sizes(ax, max((c["n"] for c in task["curves"].values()), key=len))
+        if log_above is not None:
+            ax.set_yscale("symlog", linthresh=log_above)
+            ax.set_yticks([0, 0.5, 1, 2, 5, 10, 20, 50, 100])
+            ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+            ax.minorticks_off()
+            ax.set_ylim(bottom=-0.1)
+        ax.set_ylabel("error, %" if log_above is None else f"error, % (log scale above {log_above:g})")
+        _tidy(ax, title)
+    _legend_below(figure, axes[0])
+    return figure
+
+
+def _legend_below(figure: Any, axes: Any) -> None:
+    entries: dict[str, Any] = {}
+    for ax in np.ravel(axes):
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    columns = max(2, int(figure.get_figwidth() / 2.7))
+    figure.legend(list(entries.values()), list(entries), loc="outside lower center", ncols=columns, frameon=False)
+
+
+def weights_by_node(weights: Mapping[str, Results]) -> Any:
+    """Weights over nodes; sizes on a log scale where they are huge."""
+    figure, axes = _panels(2, 2, height=3.2)
+    for ax, (title, w) in zip(np.ravel(axes), weights.items(), strict=True):
+        values = np.array(w["weights"])
+        ax.axhline(0, color="0.6", linewidth=0.8)
+        signs = ((values >= 0, "#0072B2", "positive"), (values < 0, "#D55E00", "negative"))
+        for chosen, colour, name in signs:
+            ax.vlines(np.array(w["nodes"])[chosen], 0, values[chosen], color=colour, linewidth=1)
+            ax.plot(np.array(w["nodes"])[chosen], values[chosen], "o", ms=3, color=colour, label=name)
+        if w["largest"] > 1e6:
+            ax.set_yscale("symlog", linthresh=1.0)
+            top = int(np.ceil(np.log10(w["largest"])))
+            ticks = [10.0**k for k in (top // 3, 2 * top // 3, top)]
+            ax.set_yticks([-t for t in ticks[::-1]] + [0] + ticks)
+            ax.set_ylabel("weight (log scale)")
+        else:
+            ax.set_ylabel("weight")
+        ax.minorticks_off()
+        ax.set_xlabel("node, share of the largest")
+        _tidy(ax, f"{title}, L = {len(values)}")
+    _legend_below(figure, axes)
+    return figure
+
+
+def kinds_of_weights(tasks: Mapping[str, Results], rules: Sequence[str], kinds: Sequence[str]) -> Any:
+    """Two rows per problem, mean squared error and mean with band; a column per rule."""
+    figure, axes = _panels(2 * len(tasks), len(rules), width=3.9, height=2.7, sharey="row")
+    for i, (title, task) in enumerate(tasks.items()):
+        for column, rule in enumerate(rules):
+            above, below = axes[2 * i : 2 * i + 2, column]
+            for kind in kinds:
+                curve, look = task["curves"][f"{rule}, {kind}"]["value"], _KINDS[kind]
+                sizes = np.array(task["curves"][f"{rule}, {kind}"]["n"])
+                above.plot(sizes, np.maximum(curve["mse"], 1e-7), **look, label=kind)
+                below.plot(sizes, _percent(curve["mean"]), **look, label=kind)
+                band = _percent(curve["low"]), _percent(curve["high"])
+                below.fill_between(sizes, *band, color=look["color"], alpha=0.15, lw=0)
+            truth = task["truth"]
+            above.plot(sizes, truth * (1 - truth) / sizes, color="0.45", ls=":", label="oracle")
+            above.set_yscale("log")
+            _truth(below, truth)
+            for ax in (above, below):
+                _sizes(ax, sizes.tolist())
+                _tidy(ax, "")
+            above.set_title(f"{title}\n{rule}", fontsize=9)
+            above.set_xlabel("")
+        axes[2 * i, 0].set_ylabel("mean squared error")
+        axes[2 * i + 1, 0].set_ylabel("mean and 95 % band, %")
+    _legend_below(figure, axes)
+    return figure
+
+
+def estimates_by_alpha(tasks: Mapping[str, Results], rules: Sequence[str], alphas: Sequence[float]) -> Any:
+    """Estimates over N: a row per problem, a column per form of the rule."""
+    figure, axes = _panels(len(tasks), len(rules), width=5.4, height=2.9, sharey="row")
+    shades = ("#9ECAE1", "#4292C6", "#2171B5", "#08306B")
+    for row, (title, task) in enumerate(tasks.items()):
+        for column, rule in enumerate(rules):
+            ax = axes[row, column]
+            curves = [task["curves"][f"{rule}, alpha {alpha}"] for alpha in alphas]
+            for alpha, curve, shade, marker in zip(alphas, curves, shades, "ov^s", strict=True):
+                values = _percent(curve["value"]["mean"])
+                ax.plot(curve["n"], values, color=shade, marker=marker, ms=5, label=f"alpha {alpha}")
+            if not any(max(curve["value"]["mean"]) for curve in curves):
+                ax.text(0.98, 0.2, "all four alphas: 0", transform=ax.transAxes, ha="right", color="#08306B")
+            for label, colour in (("adaptive learner", "#E69F00"), ("learned floor", "#009E73")):
+                if label in task["curves"]:
+                    other, marker = task["curves"][label], _LOOKS[label][1] or "."
+                    means = _percent(other["value"]["mean"])
+                    ax.plot(other["n"], means, color=colour, marker=marker, ms=5, label=label)
+            _truth(ax, task["truth"])
+            _sizes(ax, curves[0]["n"])
+            ax.set_xlabel("rows N" if row == len(tasks) - 1 else "")
+            _tidy(ax, f"{title}: {rule}")
+        axes[row, 0].set_ylabel("error, %")
+    _legend_below(figure, axes)
+    return figure
+
+
+def ball_by_ball(sets: Mapping[str, Results], papers_floor: float, published: Sequence[float]) -> Any:
+    """Single-ball estimate (log scale) and share of empty balls over the radius."""
+    figure, axes = _panels(1, len(sets), width=6.4, height=4.6)
+    least = 1e-5
+    for ax, (title, found) in zip(axes[0], sets.items(), strict=True):
+        values = np.maximum(found["estimate"], least)
+        ax.plot(
+            found["share"],
+            100 * values,
+            color="#D55E00",
+            marker="o",
+            ms=5,
+            label="single-ball estimate (0: at the bottom)",
+        )
+        learned = found["learned floor"]
+        ax.axhspan(100 * max(learned["low"], least), 100 * learned["high"], color="#009E73", alpha=0.18, linewidth=0)
+        ax.axhline(100 * max(learned["estimate"], least), color="#009E73", label="learned floor, with interval")
+        ax.axhline(100 * learned["ceiling"], color="#009E73", linestyle=":", label="certified ceiling")
+        if title == "MNIST":
+            ax.axhline(
+                100 * papers_floor,
+                color="black",
+                linestyle="--",
+                linewidth=1.2,
+                label=f"the paper's {100 * papers_floor:g} %",
+            )
+            for i, error in enumerate(published):
+                ax.axhline(100 * error, color="0.6", linewidth=0.7, label=None if i else "published classifiers")
+        ax.set_yscale("log")
+        ax.set_ylim(100 * least / 1.3, 100)
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        ax.set_xlabel("radius, as a share of the mean distance to the 9th neighbour")
+        ax.set_ylabel("error, %")
+        _tidy(ax, f"{title}, {found['n']:,} images")
+        right = ax.twinx()
+        empty = _percent(found["empty"])
+        right.plot(found["share"], empty, color="#0072B2", linestyle="-.", label="empty balls (right axis)")
+        right.set_ylim(0, 102)
+        right.set_ylabel("empty balls, %", color="#0072B2")
+        right.spines["top"].set_visible(False)
+    _legend_below(figure, figure.axes)
+    return figure
+
+
+def stopping_points(results: Results) -> Any:
+    """Error over rows and over epochs, with the floor's interval and the point where the rule stops."""
+    figure, axes = _panels(1, 2, width=6.0, height=4.4)
+    (task,) = results["tasks"].values()
+    floor, over_rows, over_epochs = results["floor"], results["over_rows"], results["over_epochs"]
+    rows_ax, epochs_ax = axes[0]
+    learned = task["curves"]["learned floor"]
+    colour, marker = _LOOKS["learned floor"]
+    means = _percent(learned["value"]["mean"])
+    rows_ax.plot(learned["n"], means, color=colour, marker=marker, ms=5, label="learned floor")
+    low, high = _percent(learned["interval low"]["mean"]), _percent(learned["interval high"]["mean"])
+    rows_ax.fill_between(learned["n"], low, high, color=colour, alpha=0.18, linewidth=0, label="its interval")
+    epochs_ax.axhline(100 * floor["estimate"], color=colour)
+    epochs_ax.axhspan(100 * floor["low"], 100 * floor["high"], color=colour, alpha=0.18, linewidth=0)
+    if "network" in task["curves"]:
+        net, (colour, marker) = task["curves"]["network"], _LOOKS["network"]
+        rows_ax.plot(net["n"], _percent(net["value"]["mean"]), color=colour, marker=marker, ms=5, label="network")
+        epochs = np.arange(1, len(over_epochs["errors"]) + 1)
+        epochs_ax.plot(epochs, _percent(over_epochs["errors"]), color=colour, label="network")
+    for ax, part, places in ((rows_ax, over_rows, over_rows["rows"]), (epochs_ax, over_epochs, None)):
+        _truth(ax, results["truth"])
+        marks: dict[int, list[str]] = {}
+        for rule in part["rules"]:
+            if rule["stop"] is not None:
+                name = f"{100 * rule['min_delta']:g}" if rule["patience"] is None else rule["status"]
+                marks.setdefault(rule["stop"] if places is None else places[rule["stop"] - 1], []).append(name)
+        for i, (at, names) in enumerate(sorted(marks.items())):
+            ax.axvline(at, color="black", linewidth=1)
+            ax.annotate(
+                ", ".join(names),
+                (at, 0.96 - 0.06 * (i % 5)),
+                xytext=(-3, 0),
+                ha="right",
+                fontsize=9,
+                xycoords=("data", "axes fraction"),
+                textcoords="offset points",
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.8},
+            )
+        ax.set_yscale("log")
+        ax.set_ylim(50 * results["truth"], 100)
+        ax.set_yticks([5, 10, 20, 50, 100], ["5", "10", "20", "50", "100"])
+        ax.minorticks_off()
+        ax.set_ylabel("error, % (log scale)")
+    _sizes(rows_ax, over_rows["rows"])
+    epochs_ax.xaxis.get_major_locator().set_params(integer=True)
+    epochs_ax.set_xlabel("epochs")
+    _tidy(rows_ax, f"over rows, {results['n_epochs']} epochs each; lines: the rule stops, min_delta in points")
+    _tidy(epochs_ax, f"over epochs, {results['n_rows']:,} rows; lines: the rule stops, min_delta in points")
+    _legend_below(figure, axes[0])
+    return figure
+
+
+def rates(tasks: Mapping[str, Results], labels: Sequence[str]) -> Any:
+    """Mean squared error over N, a panel per learner, with the slope of 1/N."""
+    from matplotlib import colormaps
+
+    figure, axes = _panels(1, len(labels), width=6.0, height=4.6, sharey=True)
+    shades = colormaps["viridis"](np.linspace(0, 0.9, len(tasks)))
+    for ax, label in zip(axes[0], labels, strict=True):
+        for (title, task), shade, marker in zip(tasks.items(), shades, "osv^DPX*", strict=False):
+            curve = task["curves"][label]
+            look = {"color": shade, "marker": marker, "ms": 5, "ls": "--" if "noise" in title else "-"}
+            ax.plot(curve["n"], np.maximum(curve["value"]["mse"], 1e-8), **look, label=title)
+        truth = next(iter(tasks.values()))["truth"]
+        sizes = np.array(curve["n"])
+        ax.plot(sizes, truth * (1 - truth) / sizes, ":", color="black", label="oracle, 1/N")
+        ax.set_yscale("log")
+        _sizes(ax, curve["n"])
+        _tidy(ax, label)
+    axes[0, 0].set_ylabel("mean squared error")
+    _legend_below(figure, axes[0])
+    return figure

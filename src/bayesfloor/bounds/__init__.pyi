@@ -1,0 +1,10 @@
+from .bounds import Bound as Bound
+from .bounds import all_bounds as all_bounds
+from .bounds import bhattacharyya as bhattacharyya
+from .bounds import certified_upper_limit as certified_upper_limit
+from .bounds import cover_hart as cover_hart
+from .bounds import cover_hart_lower as cover_hart_lower
+from .bounds import held_out_bound as held_out_bound
+from .bounds import henze_penrose as henze_penrose
+from .bounds import mahalanobis as mahalanobis
+from .bounds import nearest_neighbour_bounds as nearest_neighbour_bounds

@@ -1,0 +1,1 @@
+"""The command: parser, a function for each command, what its files hold."""

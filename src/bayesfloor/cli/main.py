@@ -1,0 +1,298 @@
+"""The command ``bayesfloor``: what can be asked for, and how it ends."""
+
+import argparse
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from ..errors import BayesfloorWarning
+
+__all__ = ["main", "parser"]
+
+_ABOUT = """The lowest error any classifier could reach on your data (the floor), estimated from the data alone.
+
+FILE is a table with one row per sample: CSV, TSV, JSON lines or ARFF (also with .gz), Parquet, Feather, Arrow,
+NPY, or NPZ with arrays X and y. What its columns are is found out, and shown.
+"""
+_EXAMPLES = """start here:
+  bayesfloor demo                                            # a report of a bundled table
+  bayesfloor estimate data.csv --target label                # the floor, in the terminal
+  bayesfloor report data.csv --target label -o report.html   # the same as a page to send around
+  bayesfloor compare data.csv --target label --error 0.143 --n-test 2000     # is my model at the floor?
+
+Each command explains itself: bayesfloor estimate --help
+Exit status: 0 done, 2 bad input (one line says what), 130 interrupted.
+"""
+_EXAMPLES_OF = {
+    "estimate": """examples:
+  bayesfloor estimate data.csv --target label
+  bayesfloor estimate data.parquet --target -1 --drop id,name     # -1 is the last column, 0 the first
+  bayesfloor estimate visits.csv --target outcome --groups patient
+  bayesfloor estimate embeddings.npz --json > floor.json          # arrays X and y
+  bayesfloor estimate huge.csv --target label --max-rows 50000
+  bayesfloor estimate huge.parquet --target label --memory-limit 3GB --checkpoint run1     # in blocks; can be resumed
+  bayesfloor estimate huge.parquet --target label --scheduler tcp://10.0.0.1:8786          # on a Dask cluster
+""",
+    "report": """examples:
+  bayesfloor report data.csv --target label -o report.html
+  bayesfloor report data.csv --target label --error 0.143 --n-test 2000     # with your model on the scale
+""",
+    "compare": """The model must not have seen the rows that it is judged by. Say how it did in one of three ways:
+  --error and --n-test            its error as a share, and the number of test rows
+  --predictions preds.csv         with columns y_true and y_pred
+  --predictions preds.csv         with one column: a prediction for every row of FILE, in its order
+
+examples:
+  bayesfloor compare data.csv --target label --error 0.143 --n-test 2000
+  bayesfloor compare data.csv --target label --predictions preds.csv
+""",
+    "scores": """FILE holds the labels and your model's out-of-sample probabilities or logits, one column per class.
+Columns named like the classes (yes, p_yes) are matched to them; otherwise they are taken in the order of the sorted
+labels. For two classes one column is enough. Other numbers of columns are taken for an embedding. Scores can only lose
+information: the floor of the data may be lower than that of the scores.
+
+examples:
+  bayesfloor scores scores.csv --target label
+""",
+    "labels": """VOTES has one row per item, and more than one opinion on it:
+  soft         class probabilities, one column per class; with --target (one label per item) they are calibrated first
+  votes        whole numbers: how many votes each class got
+  annotators   one column per annotator, with labels; empty where there is none
+Which of them it is, is found out if it can be. No features are needed.
+
+examples:
+  bayesfloor labels votes.csv
+  bayesfloor labels ratings.csv --kind annotators --drop item
+""",
+    "noise": """Labels are replaced at random, and the floor is estimated again: it must rise along a line that is known
+exactly. Takes four times as long as an estimate.
+
+examples:
+  bayesfloor noise data.csv --target label --effort fast
+""",
+    "problems": """examples:
+  bayesfloor problems                                  # the list
+  bayesfloor problems moons --rows 1000 -o moons.csv   # a sample, to try things on
+""",
+    "demo": """The table is that of the Palmer penguins (Horst, Hill and Gorman 2020, CC0): which sex is the bird?
+""",
+    "completion": """examples:
+  source <(bayesfloor completion)                          # bash; in zsh first: autoload bashcompinit && bashcompinit
+""",
+}
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Examples as they are written, and room for the names of options."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=30, width=110)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Errors take one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"bayesfloor: error: {_one_line(message)} (see {self.prog} --help)\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands and their options."""
+    top = _Parser(prog="bayesfloor", description=_ABOUT, epilog=_EXAMPLES, formatter_class=_Help)
+    top.add_argument("--version", action="store_true", help="print the version")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+
+    def command(name: str, text: str) -> argparse.ArgumentParser:
+        return commands.add_parser(
+            name,
+            help=text,
+            description=f"{text[0].upper()}{text[1:]}.",
+            epilog=_EXAMPLES_OF.get(name),
+            formatter_class=_Help,
+        )
+
+    for name, text in (
+        ("estimate", "the floor of a table"),
+        ("report", "the floor of a table as a page (HTML, one file)"),
+        ("compare", "how far a model is from the floor"),
+    ):
+        one = command(name, text)
+        _table_options(one)
+        _estimate_options(one)
+        _run_options(one, in_blocks=name == "estimate")
+        if name != "estimate":
+            _model_options(one)
+    one = command("scores", "the floor from your own model's out-of-sample scores")
+    _table_options(one)
+    _estimate_options(one, priors=False)
+    one = command("labels", "the floor from soft labels, votes or several annotators")
+    one.add_argument("file", metavar="VOTES", help="table with one row per item")
+    one.add_argument("--kind", choices=("soft", "votes", "annotators"), help="what the columns hold, if not clear")
+    one.add_argument("--target", metavar="COL", help="one label per item, to calibrate soft labels with")
+    one.add_argument("--classes", type=int, metavar="N", help="number of classes that can occur, seen or not")
+    _column_options(one)
+    _setting(one, "confidence", "seed")
+    one = command("noise", "does the estimate follow label noise along its exact line?")
+    _table_options(one)
+    _setting(one, "effort", "seed", "jobs")
+    one = command("demo", "a report of a bundled table")
+    _setting(one, "effort", "seed", "jobs")
+    command("problems", "problems whose floor is known exactly").add_argument(
+        "name", nargs="?", help="draw a sample of it"
+    )
+    commands.choices["problems"].add_argument("--rows", type=int, default=1000, metavar="N", help="rows to draw (1000)")
+    _setting(commands.choices["problems"], "seed")
+    commands.add_parser("arena", help="every estimator on every such problem (bayesfloor arena --help)", add_help=False)
+    command("completion", "a script that completes commands and options in bash and zsh")
+    for name, one in commands.choices.items():
+        if name not in ("arena", "completion"):
+            _output_options(one)
+    return top
+
+
+def _table_options(one: argparse.ArgumentParser) -> None:
+    one.add_argument("file", metavar="FILE", help="the table")
+    one.add_argument("--target", metavar="COL", help="column of the labels: name or position (0, 1, ... or -1)")
+    _column_options(one)
+    one.add_argument("--groups", metavar="COL", help="rows with the same value belong together (one patient, say)")
+    one.add_argument("--max-rows", type=int, metavar="N", help="read a sample of N rows with the same class shares")
+    one.add_argument("--weights", metavar="COL", help=argparse.SUPPRESS)
+
+
+def _column_options(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--drop", action="append", default=[], metavar="COL", help="leave out (repeat, or join by commas)")
+    one.add_argument("--keep", action="append", default=[], metavar="COL", help="use these columns only")
+
+
+def _estimate_options(one: argparse.ArgumentParser, *, priors: bool = True) -> None:
+    _setting(one, "effort", "confidence", "seed", "jobs")
+    if priors:
+        one.add_argument("--priors", choices=("balanced",), help="floor for classes of equal share")
+
+
+def _run_options(one: argparse.ArgumentParser, *, in_blocks: bool) -> None:
+    larger = "larger tables are read in blocks" if in_blocks else "larger tables are refused"
+    one.add_argument("--memory-limit", metavar="SIZE", help=f"such as 3GB; {larger}")
+    one.add_argument("--checkpoint", metavar="DIR", help="keep finished pieces here: run again to go on")
+    scheduler = "of a Dask cluster, whose workers can read FILE" if in_blocks else argparse.SUPPRESS
+    one.add_argument("--scheduler", metavar="ADDRESS", help=scheduler)
+
+
+def _setting(one: argparse.ArgumentParser, *names: str) -> None:
+    if "effort" in names:
+        one.add_argument(
+            "--effort",
+            choices=("fast", "balanced", "thorough"),
+            default="balanced",
+            help="rows that a model is trained on at most: 2,000, 10,000 or 50,000 (balanced)",
+        )
+    if "confidence" in names:
+        one.add_argument("--confidence", type=float, default=0.95, metavar="P", help="of interval and ceiling (0.95)")
+    if "seed" in names:
+        one.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same answer (0)")
+    if "jobs" in names:
+        one.add_argument("--jobs", type=int, metavar="N", help="threads (all cores)")
+
+
+def _model_options(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--error", type=float, metavar="E", help="the model's error on test rows, as a share (0.143)")
+    one.add_argument("--n-test", type=int, metavar="N", help="the number of those rows")
+    one.add_argument("--predictions", metavar="FILE", help="predictions for rows that the model has not seen")
+
+
+def _output_options(one: argparse.ArgumentParser) -> None:
+    one.add_argument("-o", "--output", metavar="FILE", help="write to this file")
+    one.add_argument("--force", action="store_true", help="overwrite the file if it exists")
+    one.add_argument("--json", action="store_true", help="print JSON, for machines")
+    one.add_argument("--quiet", action="store_true", help="no progress, no notes")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; 0 if done, 2 for bad input, 130 if interrupted.
+
+    Examples
+    --------
+    >>> main(["problems", "gaussians_4d"])
+    gaussians_4d: d = 4, 2 classes, floor 0.1587 exactly
+    0
+    """
+    if arguments is None and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
+    try:
+        status = _run(list(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
+        return status
+    except SystemExit as stop:  # argparse: help, or bad options
+        return stop.code if isinstance(stop.code, int) else 2
+    except BrokenPipeError:  # whoever was reading has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (KeyboardInterrupt, _Interrupted):
+        print("\nbayesfloor: interrupted, nothing was written", file=sys.stderr)
+        return 130
+    except MemoryError:
+        return _refuse("out of memory: use fewer rows (--max-rows) or columns (--drop)")
+    except OSError as error:
+        about = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+        return _refuse(about)
+    except (ValueError, TypeError) as error:
+        return _refuse(str(error))
+    except Exception as error:  # nobody who asks for a floor should have to read a traceback
+        _refuse(f"this should not have happened: {type(error).__name__}: {error}")
+        return 1
+
+
+class _Interrupted(BaseException):
+    """Ctrl-C. Not a KeyboardInterrupt: scikit-learn's network takes that for the end of its own training."""
+
+
+def _interrupt(*_: Any) -> NoReturn:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # threads end their task first; who is in a hurry may press again
+    raise _Interrupted
+
+
+def _run(arguments: list[str]) -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a label must not stop the output of a narrow terminal
+            stream.reconfigure(errors="backslashreplace")
+    if arguments[:1] == ["arena"]:
+        from ..arena.__main__ import main as arena
+
+        return arena(arguments[1:])
+    top = parser()
+    options = top.parse_args(arguments)
+    if options.version:
+        from importlib.metadata import version
+
+        print(f"bayesfloor {version('bayesfloor')}")
+        return 0
+    if options.command is None:
+        top.print_help()
+        return 0
+    if getattr(options, "weights", None) is not None:
+        top.error("weights per row are out of scope; for other class shares there is --priors balanced")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore" if getattr(options, "quiet", False) else "always", BayesfloorWarning)
+        warnings.showwarning = _told
+        from .steps import STEPS
+
+        STEPS[options.command](options)
+    return 0
+
+
+def _told(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
+    """Ours as one line; what libraries say to programmers is not for here."""
+    if issubclass(category, BayesfloorWarning):
+        print(f"bayesfloor: note: {_one_line(str(message))}", file=sys.stderr)
+
+
+def _refuse(message: str) -> int:
+    print(f"bayesfloor: error: {_one_line(message)}", file=sys.stderr)
+    return 2
+
+
+def _one_line(text: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))

@@ -1,0 +1,245 @@
+"""A file with more than one opinion per item: which kind it is, and the floor it gives."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..bounds.soft_labels import (
+    LabelBounds,
+    SoftLabelResult,
+    calibrated_soft_label_error,
+    repeated_label_bounds,
+    soft_label_error,
+)
+from ..errors import DataError, ParameterError
+from ..tables.columns import is_identifier, present_text
+from ..tables.selection import RawTable, raw_table
+
+__all__ = ["floor_of_labels", "kind_of_labels", "two_labels"]
+
+Floats = NDArray[np.float64]
+
+_SUM_TOLERANCE = 1e-3
+# What arrays of these names hold; those that say most come first.
+_KIND_OF_ARRAY = {
+    "counts": "votes",
+    "votes": "votes",
+    "probs": "soft",
+    "P": "soft",
+    "labels": "annotators",
+    "annotators": "annotators",
+}
+
+
+def floor_of_labels(
+    path: str | Path,
+    *,
+    kind: str | None = None,
+    target: str | None = None,
+    n_classes: int | None = None,
+    drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    confidence_level: float = 0.95,
+    random_state: int = 0,
+) -> tuple[str, dict[str, Any]]:
+    """Floor from soft labels, votes or annotators, in words and as plain values.
+
+    Parameters
+    ----------
+    path : str or Path
+    kind : {"soft", "votes", "annotators"}, optional
+        Default: found out; an error says so if it cannot be.
+    target : str, optional
+        Column with one label per item, to calibrate soft labels with.
+    n_classes : int, optional
+        Classes that can occur, for annotators.
+    drop, keep : sequence of str
+        Columns to leave out; columns to use.
+    confidence_level, random_state
+        As in `soft_label_error` and `calibrated_soft_label_error`.
+
+    Returns
+    -------
+    str, dict
+    """
+    raw = _opinions(path, target, drop, keep, kind)
+    columns = raw.frame.drop(columns=_identifiers(raw)) if not keep else raw.frame
+    left_out = [str(name) for name in raw.frame.columns if name not in columns]
+    if columns.shape[1] < 2:
+        raise DataError(f"{raw.name} needs at least two columns: one per class, or one per annotator")
+    found = kind or _KIND_OF_ARRAY.get(raw.name.rpartition("[")[2].rstrip("]")) or kind_of_labels(columns, raw.name)
+    if target is not None and found != "soft":
+        raise ParameterError(f"--target calibrates soft labels, but {raw.name} holds {found}: leave it out")
+    lines, about = [], {"kind": found}  # type: tuple[list[str], dict[str, Any]]
+    if left_out:
+        lines.append(f"left out, as they number or name the items: {', '.join(left_out)}")
+    if found == "annotators":
+        first, second, n_dropped = two_labels(columns, random_state)
+        bounds = repeated_label_bounds(first, second, n_classes, confidence_level=confidence_level)
+        lines.insert(0, _annotators_in_words(columns.shape[1], n_dropped, bounds))
+        about |= {"function": "repeated_label_bounds", **asdict(bounds)}
+    else:
+        table = _matrix(columns, raw)
+        if found == "votes":
+            name, result = (
+                "soft_label_error",
+                soft_label_error(table, table.sum(axis=1).astype(np.int64), confidence_level=confidence_level),
+            )
+        elif raw.y is None:
+            name, result = "soft_label_error", soft_label_error(table, confidence_level=confidence_level)
+        else:
+            name, result = (
+                "calibrated_soft_label_error",
+                calibrated_soft_label_error(
+                    table,
+                    raw.y,
+                    classes=_classes(columns, raw.y),
+                    confidence_level=confidence_level,
+                    random_state=random_state,
+                ),
+            )
+        lines.insert(0, _soft_in_words(found, name, result))
+        about |= {"function": name, **asdict(result)}
+    return "\n".join([*lines, *(f"- note: {note}" for note in raw.notes)]), about
+
+
+def _opinions(
+    path: str | Path, target: str | None, drop: Sequence[str], keep: Sequence[str], kind: str | None
+) -> RawTable:
+    """The file's columns; of an NPZ file the array that is meant."""
+    path = Path(path)
+    if path.suffix.lower() == ".npz" and path.is_file():
+        from ..tables.arrays import arrays_of
+
+        arrays = arrays_of(path)
+        tables = [name for name, array in arrays.items() if array.ndim == 2]
+        wanted = [name for name, its_kind in _KIND_OF_ARRAY.items() if kind in (None, its_kind)]
+        main = next((name for name in wanted if name in tables), tables[0] if len(tables) == 1 else None)
+        if main is None:
+            raise DataError(f"{path.name} holds {', '.join(arrays)}: one table named counts, probs or labels is needed")
+        frame = pd.DataFrame(arrays[main]).add_prefix("column ")
+        labels = None
+        if target is not None:
+            if target not in arrays or arrays[target].shape != (len(frame),):
+                raise DataError(f"{path.name} has no array {target!r} with one label per row (target)")
+            labels = arrays[target]
+        rows = np.arange(1, len(frame) + 1)
+        return RawTable(f"{path.name}[{main}]", frame, labels, None, rows, (), len(frame), 0, target or "", "", ())
+    return raw_table(path, target=target, needs_target=False, drop=drop, keep=keep)
+
+
+def kind_of_labels(columns: pd.DataFrame, name: str) -> str:
+    """Soft labels, votes or annotators.
+
+    Examples
+    --------
+    >>> kind_of_labels(pd.DataFrame({"a": [0.2, 0.9], "b": [0.8, 0.1]}), "f")
+    'soft'
+    >>> kind_of_labels(pd.DataFrame({"a": [4, 0], "b": [1, 5]}), "f")
+    'votes'
+    >>> kind_of_labels(pd.DataFrame({"ann": ["x", "y"], "bob": ["x", "x"]}), "f")
+    'annotators'
+    """
+    if not all(
+        pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype) for dtype in columns.dtypes
+    ):
+        return "annotators"
+    values = columns.to_numpy(dtype=np.float64, na_value=np.nan)
+    if np.isnan(values).any():
+        return "annotators"
+    sums = values.sum(axis=1)
+    whole = bool((values == np.rint(values)).all())
+    if (values >= 0).all() and not whole and np.abs(sums - 1).max() <= _SUM_TOLERANCE:
+        return "soft"
+    if whole and (values >= 0).all() and (sums == sums[0]).all() and sums[0] >= 2:
+        return "votes"
+    if whole and (values >= 0).all():
+        raise DataError(
+            f"the whole numbers in {name} may be votes per class or labels of annotators: say which (--kind votes, "
+            "--kind annotators)"
+        )
+    row = int(np.abs(sums - 1).argmax())
+    raise DataError(
+        f"{name} holds neither class probabilities (row {row + 1} adds up to {sums[row]:g}, not 1) nor whole votes nor "
+        "labels: leave out other columns (--drop), or say what they are (--kind)"
+    )
+
+
+def two_labels(columns: pd.DataFrame, random_state: int) -> tuple[list[str], list[str], int]:
+    """Two labels of each item that has so many, drawn at random where it has more; and how many items have not.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"a": ["x", "y", "x"], "b": ["x", None, "y"], "c": [None, None, None]})
+    >>> two_labels(frame.iloc[:2], 0)
+    (['x'], ['x'], 1)
+    """
+    text = np.stack([present_text(columns[name]).to_numpy(dtype=object) for name in columns], axis=1)
+    present = np.array([[value is not None and value == value for value in row] for row in text])
+    draw = np.random.default_rng(random_state).random(text.shape)
+    order = np.argsort(np.where(present, draw, 2.0), axis=1)[:, :2]
+    enough = present.sum(axis=1) >= 2
+    if not enough.any():
+        raise DataError("no item has two labels: one opinion cannot show whether another would differ")
+    picked = np.take_along_axis(text, order, axis=1)[enough]
+    return picked[:, 0].tolist(), picked[:, 1].tolist(), int((~enough).sum())
+
+
+def _identifiers(raw: RawTable) -> list[str]:
+    found = []
+    for name in raw.frame.columns:
+        column = raw.frame[name]
+        if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
+            if is_identifier(column.to_numpy(dtype=np.float64, na_value=np.nan), str(name), raw.rows):
+                found.append(name)
+        elif len(column) > 10 and column.nunique() == len(column):
+            found.append(name)
+    return found
+
+
+def _matrix(columns: pd.DataFrame, raw: RawTable) -> Floats:
+    try:
+        return columns.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError):
+        bad = next(name for name in columns if not pd.api.types.is_numeric_dtype(columns[name].dtype))
+        raise DataError(f"column {bad!r} of {raw.name} is not numeric: leave it out (--drop)") from None
+
+
+def _classes(columns: pd.DataFrame, y: NDArray[Any]) -> list[Any] | None:
+    """Labels of the columns by their names, if these match."""
+    by_name = {str(label): label for label in np.unique(y).tolist()}
+    names = [str(name).removeprefix("p_") for name in columns]
+    return [by_name[name] for name in names] if set(by_name) == set(names) else None
+
+
+def _soft_in_words(kind: str, function: str, result: SoftLabelResult) -> str:
+    level = f"{100 * result.interval.confidence_level:g}%"
+    what = {"soft": "class probabilities", "votes": "votes per class"}[kind]
+    return "\n".join(
+        [
+            f"floor    {result.error:.2%}   {level} interval {result.interval.low:.2%} to {result.interval.high:.2%}",
+            "",
+            f"{result.n_items:,} items with {what} ({function}); as they stand, they say {result.plain:.2%}.",
+            f"It rests on this: {result.rests_on}.",
+        ]
+    )
+
+
+def _annotators_in_words(n_columns: int, n_dropped: int, bounds: LabelBounds) -> str:
+    level = f"{100 * bounds.confidence_level:g}%"
+    drawn = " (two drawn at random for each item)" if n_columns > 2 else ""
+    gone = f"; {n_dropped:,} items with fewer than two labels are left out" if n_dropped else ""
+    return "\n".join(
+        [
+            f"floor    at least {bounds.lower:.2%} and at most {bounds.upper:.2%}, each with {level} confidence",
+            "",
+            f"{bounds.n_pairs:,} items with labels of {n_columns} annotators{drawn} (repeated_label_bounds): two "
+            f"labels of an item differ in {bounds.disagreement:.2%}{gone}.",
+            f"It rests on this: {bounds.rests_on}.",
+        ]
+    )

@@ -1,0 +1,360 @@
+"""What each command does, from the table to the answer."""
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import asdict
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+from ..errors import ParameterError
+from ..tables.table import Table, read_table
+from ..utils.checks import listed
+from ..utils.files import check_writable, write_file
+from ..utils.progress import TerminalProgress
+
+__all__ = ["STEPS"]
+
+
+def _estimate(options: Namespace) -> None:
+    _check_output(options)
+    if _in_blocks(options):
+        result = _floor_in_blocks(options)
+        _deliver(options, str(result), result.to_dict())
+        return
+    table = _read(options)
+    result = _floor(options, table)
+    _deliver(options, str(result) if options.quiet else f"{table}\n\n{result}", result.to_dict())
+
+
+def _report(options: Namespace) -> None:
+    from .predictions import check_model_options, model_figures
+
+    path = Path(options.output or f"{_stem(options.file)}-floor.html")
+    _check_output(options, path)
+    check_model_options(options, needed=False)
+    _refuse_blocks(options)
+    table = _read(options)
+    has_model = options.error is not None or options.predictions is not None
+    model = model_figures(options, table) if has_model else None
+    result = _floor(options, table)
+    comparison = _compared(result, model) if model is not None else None
+    _page(options, path, result, table, comparison)
+
+
+def _compare(options: Namespace) -> None:
+    from .predictions import check_model_options, model_figures
+
+    _check_output(options)
+    check_model_options(options, needed=True)
+    _refuse_blocks(options)
+    table = _read(options)
+    model = model_figures(options, table)  # before the long part: what is wrong with it is said at once
+    result = _floor(options, table)
+    comparison = _compared(result, model)
+    about = {"comparison": comparison.to_dict(), "result": result.to_dict()}
+    _deliver(options, f"{result}\n\n{comparison}", about)
+
+
+def _demo(options: Namespace) -> None:
+    path = Path(options.output or "bayesfloor-demo.html")
+    _check_output(options, path)
+    with as_file(files("bayesfloor") / "data" / "penguins.csv") as file:
+        table = read_table(file, target="sex")
+    _say(options, f"{table}\n")
+    result = _floor(options, table)
+    _page(options, path, result, table, None)
+
+
+def _page(options: Namespace, path: Path, result: Any, table: Table, comparison: Any) -> None:
+    title = f"The floor of {table.name}"
+    result.to_html(path, title=title, comparison=comparison, table=table, force=options.force)
+    if options.json:
+        _print(json.dumps({**result.to_dict(), **({"comparison": comparison.to_dict()} if comparison else {})}))
+        return
+    _say(options, f"{result}\n" if comparison is None else f"{result}\n\n{comparison}\n")
+    _print(f"report: {path}")
+
+
+def _scores(options: Namespace) -> None:
+    from ..floor._from_scores import from_scores
+    from ..rows.labels import encode_labels, plain
+    from ..tables.selection import raw_table
+    from .score_columns import columns_of_classes, scores_by_class, scores_from
+
+    _check_output(options)
+    if options.groups is not None:
+        raise ParameterError("scores are not trained on: --groups has no meaning here")
+    raw = raw_table(
+        options.file,
+        target=options.target,
+        drop=options.drop,
+        keep=options.keep,
+        max_rows=options.max_rows,
+        random_state=options.seed,
+    )
+    assert raw.y is not None
+    classes = [str(label) for label in plain(encode_labels(raw.y)[0])]
+    names, left_out = list(raw.frame.columns), []
+    named = columns_of_classes(names, classes)
+    if named is not None:
+        names, left_out = named, [repr(name) for name in names if name not in named]
+    scores = scores_from(raw.frame[names], raw.rows)
+    settings = {"confidence_level": options.confidence, "random_state": options.seed, "n_jobs": options.jobs}
+    if len(names) == len(classes) or (len(names), len(classes)) == (1, 2):
+        scores, how = scores_by_class(scores, names, classes)
+        how += f"; left out: {listed(left_out)}" if left_out else ""
+        result = from_scores(scores, raw.y, **settings)
+    else:
+        how = f"{len(names)} columns for {len(classes)} classes are no scores of them: taken for an embedding"
+        with _progress(options) as progress:
+            result = from_scores(scores, raw.y, effort=options.effort, progress=progress, **settings)
+    notes = "".join(f"- note: {note}\n" for note in raw.notes)
+    _deliver(options, f"{how}\n{notes}\n{result}", {"columns": how, **result.to_dict()})
+
+
+def _labels(options: Namespace) -> None:
+    from .many_labels import floor_of_labels
+
+    _check_output(options)
+    text, about = floor_of_labels(
+        options.file,
+        kind=options.kind,
+        target=options.target,
+        n_classes=options.classes,
+        drop=options.drop,
+        keep=options.keep,
+        confidence_level=options.confidence,
+        random_state=options.seed,
+    )
+    _deliver(options, text, about)
+
+
+def _noise(options: Namespace) -> None:
+    from ..floor.noise import noise_check
+
+    _check_output(options)
+    table = _read(options)
+    with _progress(options) as progress:
+        check = noise_check(
+            table.X,
+            table.y,
+            groups=table.groups,
+            effort=options.effort,
+            random_state=options.seed,
+            n_jobs=options.jobs,
+            progress=progress,
+        )
+    about = {**asdict(check), "clean": check.clean.to_dict(), "largest_gap": check.largest_gap}
+    _deliver(options, str(check), about)
+
+
+def _problems(options: Namespace) -> None:
+    from .. import problems
+
+    chosen = [problems.get(name) for name in ([options.name] if options.name else problems.names())]
+    if options.output:
+        _check_output(options)
+    if options.name and options.output:
+        if Path(options.output).suffix.lower() != ".csv":
+            raise ParameterError(f"a sample is written as CSV: name it {Path(options.output).with_suffix('.csv')}")
+        X, y = chosen[0].sample(options.rows, random_state=options.seed)
+        lines = [",".join([*(f"x{j}" for j in range(X.shape[1])), "label"])]
+        lines += [
+            ",".join([*map(repr, row), f"class {label}"]) for row, label in zip(X.tolist(), y.tolist(), strict=True)
+        ]
+        write_file(options.output, "\n".join(lines) + "\n", force=options.force)
+        _say(options, str(chosen[0]))
+        _print(f"sample: {options.output}, target label")
+        return
+    about = {
+        problem.name: {
+            "n_features": problem.n_features,
+            "n_classes": problem.n_classes,
+            "floor": round(problem.bayes_error, 5),
+            "standard_error": problem.bayes_error_std,
+        }
+        for problem in chosen
+    }
+    _deliver(options, "\n".join(map(str, chosen)), about)
+
+
+def _completion(options: Namespace) -> None:
+    from .main import parser
+
+    actions = parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr]
+    cases = []
+    for name, one in actions.items():  # type: ignore[union-attr]
+        flags = [flag for action in one._actions for flag in action.option_strings if action.help != "==SUPPRESS=="]
+        cases.append(f'    {name}) words="{" ".join(flags)}" ;;')
+    print(
+        "\n".join(
+            [
+                "_bayesfloor() {",
+                "  local words current=${COMP_WORDS[COMP_CWORD]}",
+                '  case "${COMP_WORDS[1]}" in',
+                *cases,
+                "  esac",
+                f'  if [ "$COMP_CWORD" = 1 ]; then words="{" ".join(actions)} --help --version"; fi',  # type: ignore[arg-type]
+                '  if [ "$COMP_CWORD" = 1 ] || [ "${current:0:1}" = "-" ]; then',
+                '    COMPREPLY=($(compgen -W "$words" -- "$current"))',
+                "  fi",
+                "}",
+                "complete -o default -F _bayesfloor bayesfloor",
+            ]
+        )
+    )
+
+
+STEPS: dict[str, Callable[[Namespace], None]] = {
+    "estimate": _estimate,
+    "report": _report,
+    "compare": _compare,
+    "scores": _scores,
+    "labels": _labels,
+    "noise": _noise,
+    "problems": _problems,
+    "demo": _demo,
+    "completion": _completion,
+}
+
+
+# --- parts of several commands ------------------------------------------------------------------------------
+
+
+def _read(options: Namespace) -> Table:
+    return read_table(
+        options.file,
+        target=options.target,
+        drop=options.drop,
+        keep=options.keep,
+        groups=options.groups,
+        max_rows=options.max_rows,
+        random_state=_seed(options),
+    )
+
+
+def _seed(options: Namespace) -> int:
+    if options.seed < 0:
+        raise ParameterError(f"--seed must be a whole number, 0 or more; got {options.seed}")
+    return int(options.seed)
+
+
+@contextmanager
+def _progress(options: Namespace) -> Any:
+    if options.quiet:
+        yield None
+        return
+    progress = TerminalProgress()
+    try:
+        yield progress
+    finally:
+        progress.close()
+
+
+def _floor(options: Namespace, table: Any) -> Any:
+    from ..floor._estimate import estimate
+
+    with _progress(options) as progress:
+        return estimate(
+            table,
+            effort=options.effort,
+            random_state=options.seed,
+            n_jobs=options.jobs,
+            confidence_level=getattr(options, "confidence", 0.95),
+            priors=getattr(options, "priors", None),
+            progress=progress,
+            run=_run(options),
+        )
+
+
+def _run(options: Namespace) -> Any:
+    from ..floor.run import Run
+
+    return Run(
+        cluster=getattr(options, "scheduler", None),
+        memory_limit=getattr(options, "memory_limit", None),
+        checkpoint=getattr(options, "checkpoint", None),
+    )
+
+
+def _file_rows(options: Namespace) -> Any:
+    from ..floor.rows import FileRows
+
+    return FileRows(Path(options.file), options.target, options.drop, options.keep)
+
+
+def _in_blocks(options: Namespace) -> bool:
+    """Whether the file is read in blocks: by workers of a cluster, or because it is too large."""
+    if options.scheduler is not None:
+        if options.groups is not None or options.max_rows is not None:
+            raise ParameterError("a cluster works on all rows: leave out --groups and --max-rows, or --scheduler")
+        return True
+    return options.groups is None and options.max_rows is None and _file_rows(options).is_large(_run(options))
+
+
+def _floor_in_blocks(options: Namespace) -> Any:
+    return _floor(options, _file_rows(options))
+
+
+def _refuse_blocks(options: Namespace) -> None:
+    if options.scheduler is not None:
+        raise ParameterError("on a cluster there is only bayesfloor estimate, which prints its result (--json)")
+    if options.memory_limit is not None and options.max_rows is None and _file_rows(options).is_large(_run(options)):
+        raise ParameterError(
+            f"{Path(options.file).name} is too large for --memory-limit {options.memory_limit}, and only bayesfloor "
+            "estimate reads it in blocks: raise the limit, or take a sample (--max-rows)"
+        )
+
+
+def _compared(result: Any, model: dict[str, Any]) -> Any:
+    from ..floor._compare import compare
+
+    return compare(result, **model)
+
+
+def _check_output(options: Namespace, path: Path | None = None) -> None:
+    """Refuse, before any work is done, to write where it cannot be done or would destroy what is read."""
+    path = Path(options.output) if path is None and options.output is not None else path
+    if path is None:
+        return
+    if str(path) == "-":
+        raise ParameterError("- is no name of a file: give one, or leave out -o")
+    for given in (getattr(options, "file", None), getattr(options, "predictions", None)):
+        if given is not None and path.exists() and Path(given).exists() and path.samefile(given):
+            raise ParameterError(f"{path} is the file that is read: give the output another name")
+    check_writable(path, force=options.force)
+
+
+def _deliver(options: Namespace, text: str, about: Any) -> None:
+    """The answer: to a file if one was named, otherwise printed."""
+    content = json.dumps(about, default=str) if options.json else _harmless(text)
+    if options.output is not None:
+        write_file(options.output, content + "\n", force=options.force)
+        _say(options, f"written: {options.output}")
+    else:
+        print(content)
+
+
+def _say(options: Namespace, text: str) -> None:
+    """What is said beside the answer: not to machines."""
+    if not options.quiet and not options.json:
+        _print(text)
+
+
+def _print(text: str) -> None:
+    print(_harmless(text))
+    sys.stdout.flush()
+
+
+def _harmless(text: str) -> str:
+    """Names and labels cannot steer the terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
+def _stem(path: str) -> str:
+    name = Path(path).name
+    return name.split(".")[0] or "table"

@@ -1,0 +1,1 @@
+"""Exact ball counts, nearest labels, spanning tree; the only room that imports numba."""

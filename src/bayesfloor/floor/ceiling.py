@@ -1,0 +1,192 @@
+"""The certified ceiling: a classifier that was fixed before it saw the held-out rows, and its errors there."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from ..library.pool import Pool, Stage
+from ..rows.draws import one_of_each
+from ..utils.intervals import upper_limit
+
+__all__ = ["Certificate", "HeldOut", "ceiling", "group_limit", "held_out_errors"]
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+_BETS = np.array([0.25, 0.5, 1.0, 2.0, 4.0])  # times the bet that would be best for errors at random
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What the ceiling was counted on.
+
+    Attributes
+    ----------
+    classifier : {"library", "constant", "scores"}
+        The pooled library, or always naming one class where the library was seen to do no better; the class with the
+        largest of the user's scores.
+    label : object
+        That class.
+    errors, tested : int
+        Among the held-out rows that count.
+    units : {"rows", "groups"}
+        What is independent: with groups of unequal size all their rows count, each group as one observation.
+    """
+
+    classifier: str
+    label: object
+    errors: int
+    tested: int
+    units: str = "rows"
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Errors on held-out rows of a classifier that no choice made on them has touched; classes by their codes.
+
+    Attributes
+    ----------
+    wrong, tested : ndarray of shape (C,), or (groups, C)
+        Errors and rows of each class; of each group, if rows come in groups of unequal size.
+    constant : int or None
+        The class that is always named, if that is the classifier.
+    largest, bet : float
+        Rows of the largest group; what to stake on each group (see `group_limit`).
+    """
+
+    wrong: Rows
+    tested: Rows
+    constant: int | None = None
+    largest: float = 1.0
+    bet: float = 1.0
+
+    def with_classes(self, codes: Rows) -> "HeldOut":
+        """The same with the classes in another order: class c has had the code ``codes[c]``."""
+        constant = None if self.constant is None else int(np.flatnonzero(codes == self.constant)[0])
+        return HeldOut(self.wrong[..., codes], self.tested[..., codes], constant, self.largest, self.bet)
+
+    def certificate(self, classes: tuple[object, ...]) -> Certificate:
+        """In plain values."""
+        kind, label = ("library", None) if self.constant is None else ("constant", classes[self.constant])
+        units = "rows" if self.wrong.ndim == 1 else "groups"
+        return Certificate(kind, label, int(self.wrong.sum()), int(self.tested.sum()), units)
+
+
+def ceiling(held: HeldOut, priors: Floats | None, confidence_level: float) -> float | None:
+    """Upper limit of the classifier's error rate, and so of the floor; None if nothing was tested.
+
+    For given class shares the sum of the classes' limits, each at level 1 - (1 - level) / C. Naming the class with the
+    largest share errs no more than 1 - 1/C (or 1 - the largest given share): no floor is above that.
+    """
+    if not held.tested.sum():
+        return None
+    n_classes = held.tested.shape[-1]
+    if priors is None:
+        return min(_limit(held, held.wrong.sum(axis=-1), held.tested.sum(axis=-1), confidence_level), 1 - 1 / n_classes)
+    level = 1 - (1 - confidence_level) / n_classes
+    limits = [_limit(held, held.wrong[..., c], held.tested[..., c], level) for c in range(n_classes)]
+    return float(min(priors @ limits, 1 - priors.max()))
+
+
+def _limit(held: HeldOut, wrong: Rows, tested: Rows, level: float) -> float:
+    if not tested.sum():
+        return 1.0
+    if wrong.ndim == 0:
+        return upper_limit(int(wrong), int(tested), level)
+    return group_limit(wrong, tested, held.largest, held.bet, level)
+
+
+def group_limit(wrong: Rows, sizes: Rows, largest: float, bet: float, confidence_level: float) -> float:
+    r"""Upper limit of a row-weighted error rate from groups of unequal size, valid for any number of them.
+
+    With S errors among the M rows of a group the error rate is t = E[S] / E[M], so that E[M (t - S/M)] = 0: who bets on
+    it wins nothing in the mean. With stakes 0 < b <= 1 of which no group can cost more than all,
+
+    .. math:: \prod_g \left(1 + b \frac{M_g}{M_{max}} (t - S_g / M_g)\right)
+
+    has mean 1, and so has its mean over several b. That it reaches 1 / (1 - level) has probability at most 1 - level
+    (Markov): the smallest t for which it does is the limit. Groups are taken to be no larger than the largest seen.
+
+    Parameters
+    ----------
+    wrong, sizes : ndarray of shape (groups,)
+    largest : float
+        Rows of the largest group.
+    bet : float
+        Around which the stakes lie; any number fixed beforehand is valid, a good one makes the limit narrow.
+    confidence_level : float
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> sizes = rng.integers(1, 9, 200)
+    >>> round(group_limit(rng.binomial(sizes, 0.2), sizes, 8, 0.3, 0.95), 3)
+    0.268
+    """
+    weights, shares = sizes / largest, wrong / np.maximum(sizes, 1)
+    stakes = np.minimum(1.0, bet * _BETS)[:, None]
+    needed = np.log(len(_BETS)) - np.log1p(-confidence_level)
+
+    def wealth(t: float) -> float:
+        with np.errstate(divide="ignore"):  # a stake may be lost whole
+            return float(logsumexp(np.log1p(stakes * weights * (t - shares)).sum(axis=1)))
+
+    low, high = 0.0, 1.0
+    if wealth(high) < needed:
+        return 1.0
+    while high - low > 1e-9:  # each factor rises with t
+        middle = (low + high) / 2
+        low, high = (low, middle) if wealth(middle) >= needed else (middle, high)
+    return high
+
+
+def held_out_errors(
+    whole: Stage,
+    half: Stage,
+    y: Rows,
+    fold: Rows,
+    row_weights: Floats,
+    change: Floats,
+    rng: np.random.Generator,
+    groups: Rows | None = None,
+) -> HeldOut:
+    """Count the errors on held-out rows of a classifier that no choice made on them has touched.
+
+    The models of fold 0 have not seen the held-out rows, nor have those of the half stage, which decide on the other
+    rows the settings, the weights, and whether the library is used at all: where it errs there as often as always
+    naming the largest class, that is the classifier. Class probabilities are multiplied by `change`, for other class
+    shares than those here. Of groups of equal size one random row counts, of unequal size all rows of each.
+    """
+    free, held = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
+    pool = Pool.fit(half, y, free)
+    missed = (pool.predict(half, free) * change).argmax(axis=1) != y[free]
+    n_classes = len(change)
+    shares = np.bincount(y[free], weights=row_weights[free], minlength=n_classes)
+    largest = int(shares.argmax())
+    constant = largest if row_weights[free] @ missed >= row_weights[free] @ (y[free] != largest) else None
+    size, bet = 1.0, 1.0
+    if groups is not None:
+        sizes = np.bincount(groups)
+        if sizes.min() == sizes.max():
+            held = np.intersect1d(held, one_of_each(groups, rng))
+            groups = None
+        else:
+            size, bet = float(sizes.max()), _bet(sizes[np.unique(groups[free])], len(np.unique(groups[held])))
+    named = largest if constant is not None else (pool.predict(whole, held) * change).argmax(axis=1)
+    wrong, truth = named != y[held], y[held]
+    if groups is None:
+        tested = np.bincount(truth, minlength=n_classes)
+        return HeldOut(np.bincount(truth[wrong], minlength=n_classes), tested, constant)
+    group = np.unique(groups[held], return_inverse=True)[1]
+    table = np.zeros((2, int(group.max()) + 1, n_classes), dtype=np.int64)
+    np.add.at(table[0], (group, truth), wrong)
+    np.add.at(table[1], (group, truth), 1)
+    return HeldOut(table[0], table[1], constant, size, bet)
+
+
+def _bet(free_sizes: Rows, n_held: int) -> float:
+    """The stake that grows fastest at a 95 % limit if errors fall at random: from the sizes of the other groups."""
+    spread = float(((free_sizes / free_sizes.max()) ** 2).mean()) / 8
+    return float(np.sqrt(2 * np.log(20) / (n_held * spread)))

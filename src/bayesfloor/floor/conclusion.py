@@ -1,0 +1,155 @@
+"""From what was learned and counted to a result: the rule, the ceiling, and every figure with what it rests on."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..bounds.bounds import Bound
+from ..library.arrangement import EFFORTS, independent_rows
+from ..rows.dataset import Dataset
+from ..rows.labels import plain
+from ..utils.intervals import ConfidenceInterval
+from .ceiling import HeldOut, ceiling
+from .doubts import doubts
+from .learned import Learned
+from .result import CurvePoint, Estimate, FloorResult
+from .rule import Evidence, judge, shrunk_shares
+
+__all__ = ["Counted", "conclude", "pair_shares"]
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """What was counted over all rows, classes in sorted order.
+
+    Attributes
+    ----------
+    figures : sequence of (error, plug-in)
+        Whole, half, quarter, quarter again.
+    ball, occupancy
+        Epsilon-ball ensemble on the scores, and how full its balls are, in words.
+    raw : float or None
+        The same on the features.
+    held_out : HeldOut
+        Errors on rows that no choice has touched.
+    pairs : ndarray of shape (C, C)
+    bounds : tuple of Bound
+    posterior, labels, row_numbers : ndarray or None
+        Of single rows, where they are at hand.
+    """
+
+    figures: Sequence[tuple[float, float]]
+    ball: float
+    occupancy: str
+    raw: float | None
+    held_out: HeldOut
+    pairs: Floats
+    bounds: tuple[Bound, ...]
+    posterior: Floats | None = None
+    labels: Rows | None = None
+    row_numbers: Rows | None = None
+
+
+def conclude(
+    data: Dataset,
+    learned: Learned,
+    counted: Counted,
+    *,
+    priors: Floats | None,
+    confidence_level: float,
+    remarks: Sequence[str],
+    settings: dict[str, Any],
+    started: float,
+) -> FloorResult:
+    """Judge the floor, and put every figure beside what it rests on."""
+    shares = data.priors if priors is None else priors
+    figures = counted.figures
+    claimed, unsettled = learned.unsettled()
+    evidence = Evidence(
+        n=independent_rows(data, priors, learned.groups),
+        n_features=data.X.shape[1],
+        n_classes=data.n_classes,
+        majority=1 - float(shares.max()),
+        shrunk_majority=1 - float((shrunk_shares(data.class_counts) if priors is None else priors).max()),
+        error=figures[0][0],
+        plugin=figures[0][1],
+        half_error=figures[1][0],
+        half_plugin=figures[1][1],
+        quarter_error=(figures[2][0] + figures[3][0]) / 2,
+        quarter_plugin=(figures[2][1] + figures[3][1]) / 2,
+        ball=counted.ball,
+        raw=counted.raw,
+        claimed=claimed,
+        unsettled=unsettled,
+    )
+    judgement = judge(evidence, confidence_level)
+    certified = ceiling(counted.held_out, priors, confidence_level)
+    # The upper end of a two-sided interval has half of the risk, and so has the limit it may not pass.
+    most = ceiling(counted.held_out, priors, (1 + confidence_level) / 2)
+    floor = judgement.floor if certified is None else min(judgement.floor, certified)
+    high = judgement.high if most is None else min(judgement.high, most)
+    classes = tuple(plain(data.classes))
+    stages = learned.fitted.stages
+    held = len(learned.labels) < data.n_samples or stages[0].n_train in (EFFORTS["fast"], EFFORTS["balanced"])
+    return FloorResult(
+        floor=floor,
+        interval=ConfidenceInterval(min(judgement.low, floor), max(high, floor), confidence_level),
+        ceiling=certified,
+        certificate=None if certified is None else counted.held_out.certificate(classes),
+        estimates=_estimates(evidence, floor, counted.occupancy),
+        bounds=counted.bounds,
+        learners=learned.learners(),
+        learning_curve=tuple(CurvePoint(s.n_train, *f) for s, f in zip(stages[:3], figures[:3], strict=True)),
+        classes=classes,
+        priors=tuple(shares.tolist()),
+        pair_error=pair_shares(counted.pairs, floor),
+        posterior=counted.posterior,
+        labels=counted.labels,
+        row_numbers=counted.row_numbers,
+        reasons=doubts(
+            evidence,
+            data,
+            counted.bounds,
+            certified,
+            confidence_level,
+            held=held,
+        ),
+        notes=(*remarks, *data.notes, *(f"left out: {name}" for name in learned.fitted.dropped)),
+        evidence=evidence.to_dict(),
+        settings={
+            **settings,
+            "confidence_level": confidence_level,
+            "bayesfloor": version("bayesfloor"),
+            "seconds": round(time.perf_counter() - started, 3),
+        },
+    )
+
+
+def _estimates(evidence: Evidence, floor: float, occupancy: str) -> tuple[Estimate, ...]:
+    combined = "the library's error, less what more rows would gain; weights from simulated problems with known floor"
+    figures = (
+        Estimate("floor", floor, combined),
+        Estimate("library's error", evidence.error, "errors of the pooled library on rows it has not seen: too high"),
+        Estimate("library's plug-in", evidence.plugin, "mean of 1 - largest probability: right if they are calibrated"),
+        Estimate("balls in score space", evidence.ball, f"epsilon-ball ensemble on the library's scores: {occupancy}"),
+    )
+    if evidence.raw is None:
+        return figures
+    return (
+        *figures,
+        Estimate("balls in the features", evidence.raw, "epsilon-ball ensemble on the columns"),
+    )
+
+
+def pair_shares(table: Floats, floor: float) -> tuple[tuple[float, ...], ...]:
+    """Share of the floor that class k (row) loses to class c (column)."""
+    total = table.sum()
+    return tuple(map(tuple, (table * (floor / total if total > 0 else 0.0)).tolist()))

@@ -1,0 +1,320 @@
+"""What an estimate has found, and how it prints itself."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError
+from ..utils.intervals import Bound, ConfidenceInterval
+from .ceiling import Certificate
+
+__all__ = ["CurvePoint", "Estimate", "FloorResult", "LearnerScore"]
+
+_SCHEMA = 2
+_SCHEMAS = (1, 2)  # that can be read: 1 has no certificate
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure and what it rests on."""
+
+    name: str
+    value: float
+    rests_on: str
+
+
+@dataclass(frozen=True)
+class LearnerScore:
+    """A learner with its best settings: error and log-loss on rows it had not seen, weight in the pool."""
+
+    name: str  # with the settings
+    error: float
+    log_loss: float
+    weight: float
+    learner: str = ""  # without them
+
+    @property
+    def plain_name(self) -> str:
+        """What to call it in a sentence."""
+        return self.learner or self.name
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """The library trained on so many rows."""
+
+    n_train: int
+    error: float
+    plugin: float
+
+
+@dataclass(frozen=True)
+class FloorResult:
+    """The floor, with all it rests on.
+
+    Attributes
+    ----------
+    floor : float
+        Estimated lowest error that any classifier could reach.
+    interval : ConfidenceInterval
+        Covers sampling noise and the bias seen on simulated problems.
+    ceiling : float or None
+        Certified: with this confidence a classifier that was tested on held-out rows errs no more, and so the floor is
+        no higher. None where no limit can be given; `reasons` then say why.
+    certificate : Certificate or None
+        What the ceiling was counted on: which classifier, how many errors among how many rows.
+    estimates, bounds, learners, learning_curve : tuple
+        Every figure side by side with what it rests on.
+    classes, priors : tuple
+    pair_error : tuple of tuples
+        Share of the floor that class k (row) loses to class c (column); adds up to the floor.
+    posterior : ndarray of shape (N, C), optional
+        Pooled class probabilities of each row; not kept in JSON.
+    row_numbers : ndarray of shape (N,), optional
+        Where the rows stand in the table that was given, counted from 0, if some of its rows may have been dropped;
+        not kept in JSON.
+    reasons, notes : tuple of str
+        Doubts about the estimate; remarks on the data.
+    evidence, settings : dict
+    """
+
+    floor: float
+    interval: ConfidenceInterval
+    ceiling: float | None
+    estimates: tuple[Estimate, ...]
+    bounds: tuple[Bound, ...]
+    learners: tuple[LearnerScore, ...]
+    learning_curve: tuple[CurvePoint, ...]
+    classes: tuple[Any, ...]
+    priors: tuple[float, ...]
+    pair_error: tuple[tuple[float, ...], ...]
+    reasons: tuple[str, ...]
+    notes: tuple[str, ...]
+    evidence: dict[str, Any]
+    settings: dict[str, Any]
+    certificate: Certificate | None = None
+    posterior: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
+    labels: NDArray[np.int64] | None = field(default=None, compare=False, repr=False)
+    row_numbers: NDArray[np.int64] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def majority_error(self) -> float:
+        """Error of always naming the largest class; no floor is above it.
+
+        The largest of several counted shares is too large on average: it is shrunk by what chance makes of equal ones.
+        """
+        return float(self.evidence.get("shrunk_majority", 1 - max(self.priors)))
+
+    @property
+    def headline(self) -> str:
+        """What has to be said before any figure; mostly nothing."""
+        if self.certificate is None or self.certificate.classifier != "constant":
+            return ""
+        seen = "nothing in the library was seen to err less on these columns."
+        if self.evidence["error"] < self.evidence["majority"]:  # with all rows, in which a choice was made
+            seen = "with half of the rows the library was not seen to err less."
+        return (
+            f"No better than always answering {self.certificate.label!r}, which errs about "
+            f"{self.majority_error:.1%}: {seen}"
+        )
+
+    @property
+    def class_error(self) -> tuple[float, ...]:
+        """Share of the floor that each class loses; adds up to the floor."""
+        return tuple(sum(row) for row in self.pair_error)
+
+    def pairs(self) -> list[tuple[Any, Any, float]]:
+        """Pairs of classes by their share of the floor, both directions together, largest first."""
+        table = np.array(self.pair_error)
+        both = [
+            (self.classes[i], self.classes[j], float(table[i, j] + table[j, i]))
+            for i in range(len(table))
+            for j in range(i)
+        ]
+        return sorted(both, key=lambda pair: -pair[2])
+
+    def hardest_rows(self, n: int = 20) -> list[tuple[int, float]]:
+        """The most ambiguous rows: number, from 0, and probability that the best guess is wrong."""
+        doubt = 1 - self._rows().max(axis=1)
+        return [(self.row_number(i), float(doubt[i])) for i in self.hardest_positions(n)]
+
+    def hardest_positions(self, n: int = 20) -> list[int]:
+        """Where `posterior` and `labels` have the most ambiguous rows."""
+        return [int(i) for i in np.argsort(self._rows().max(axis=1), kind="stable")[:n]]
+
+    def suspect_rows(self, n: int = 20) -> list[tuple[int, Any, float]]:
+        """Rows whose label looks wrong: number, from 0, the class that looks right, probability of the label given."""
+        P, labels = self._rows(), self.labels
+        assert labels is not None
+        found = self.suspect_positions(n)
+        return [(self.row_number(i), self.classes[P[i].argmax()], float(P[i, labels[i]])) for i in found]
+
+    def suspect_positions(self, n: int = 20) -> list[int]:
+        """Where `posterior` and `labels` have the rows whose label looks wrong."""
+        P = self._rows()
+        assert self.labels is not None
+        own = P[np.arange(len(P)), self.labels]
+        order = np.argsort(own - P.max(axis=1), kind="stable")[:n]
+        return [int(i) for i in order if P[i].argmax() != self.labels[i]]
+
+    def row_number(self, position: int) -> int:
+        """Number, from 0, in the table that was given, of a row of `posterior`."""
+        return position if self.row_numbers is None else int(self.row_numbers[position])
+
+    def _rows(self) -> NDArray[np.float64]:
+        if self.posterior is None:
+            raise DataError(
+                "this result has no single rows: it was read from JSON, or the table was too large to keep them"
+            )
+        return self.posterior
+
+    def __str__(self) -> str:
+        level = f"{100 * self.interval.confidence_level:g}%"
+        best, pool = self.learners[0], self.evidence["error"]
+        if self.learning_curve:
+            about = (
+                f"As far as the library can see, no classifier errs less than about {self.floor:.1%} on data like "
+                f"these. The library, all together, errs {pool:.1%}"
+            )
+            about += f": {self.chance}." if self.chance else "."
+            if not self._below(best.error):
+                about = f"{about[:-1]}; the best of it alone ({best.plain_name}) {best.error:.1%}."
+        else:
+            about = (
+                f"As far as can be seen, no rule errs less than about {self.floor:.1%} by these scores alone. Naming "
+                f"the class with the largest, once calibrated, errs {pool:.1%}"
+            )
+            about += f": {self.chance}." if self.chance else "."
+        certified = "none     no limit can be certified: the doubts say why"
+        if self.ceiling is not None:
+            certified = f"{self.ceiling:.2%}   certified with {level} confidence: a classifier was seen to do this well"
+            if self.ceiling >= 1 - 1 / len(self.classes):
+                certified = f"{self.ceiling:.2%}   no classifier was certified to do better than guessing"
+        lines = [
+            *([self.headline, ""] if self.headline else []),
+            f"floor    {self.floor:.2%}   {level} interval {self.interval.low:.2%} to {self.interval.high:.2%}",
+            f"ceiling  {certified}",
+            "",
+            about,
+            "The interval is no proof: no method can certify a lower limit from labelled data alone.",
+        ]
+        pairs = [p for p in self.pairs() if p[2] > 0][:3]
+        if pairs and len(self.classes) > 2 and self.floor > 0:
+            listed = ", ".join(f"{a} and {b} {share / self.floor:.0%}" for a, b, share in pairs)
+            lines.append(f"Pairs that make the floor: {listed}.")
+        lines += [f"- doubt: {reason}" for reason in self.reasons]
+        lines += [f"- note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    @property
+    def chance(self) -> str:
+        """Why fewer errors than the floor were counted, in words; empty if there were not."""
+        if not self._below(self.evidence["error"]):
+            return ""
+        return "that is less than the floor by the chance of these rows, and would not last on new ones"
+
+    def _below(self, error: float) -> bool:
+        return bool(round(error, 3) < round(self.floor, 3))  # as they are printed
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(e.name)}</td><td>{e.value:.2%}</td><td>{escape(e.rests_on)}</td></tr>"
+            for e in self.estimates
+        )
+        bounds = "".join(
+            f"<tr><td>{escape(b.name)}</td><td>{b.lower:.2%} to {b.upper:.2%}</td><td>{escape(b.rests_on)}</td></tr>"
+            for b in self.bounds
+        )
+        return (
+            f"<pre>{escape(str(self))}</pre><table><thead><tr><th>figure</th><th>value</th><th>rests on</th></tr>"
+            f"</thead><tbody>{rows}{bounds}</tbody></table>"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; single rows are left out."""
+        single_rows = ("posterior", "labels", "row_numbers")
+        kept = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in single_rows}
+        plain = {name: _plain(value) for name, value in kept.items()}
+        return {"schema": _SCHEMA, **plain}
+
+    def to_json(self) -> str:
+        """JSON text that `from_json` reads back."""
+        return json.dumps(self.to_dict())
+
+    def to_html(
+        self,
+        path: str | Path | None = None,
+        *,
+        title: str | None = None,
+        comparison: Any = None,
+        table: Any = None,
+        force: bool = False,
+    ) -> Any:
+        """Write the report, one HTML page that needs no network; without a path its text is returned.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+        title : str, optional
+        comparison : Comparison, optional
+            Of `compare`: draws the model beside the floor.
+        table : Table, optional
+            What the data were read from: gives row numbers of the file, and its columns.
+        force : bool
+            Overwrite an existing file.
+
+        Returns
+        -------
+        Path, or str if no path is given
+        """
+        from ..report.page import render
+        from ..utils.files import check_writable, write_file
+
+        if path is not None:
+            check_writable(path, force=force)
+        page = render(self, title=title, comparison=comparison, table=table)
+        return page if path is None else write_file(path, page, force=force)
+
+    @classmethod
+    def from_json(cls, text: str) -> "FloorResult":
+        """Read a result written by `to_json`, of this version or an older one."""
+        try:
+            values = json.loads(text)
+            if values.pop("schema") not in _SCHEMAS:
+                raise KeyError("schema")
+            if values.get("certificate") is not None:
+                values["certificate"] = Certificate(**values["certificate"])
+            values["interval"] = ConfidenceInterval(**values["interval"])
+            for name, kind in _KINDS.items():
+                values[name] = tuple(kind(**entry) for entry in values[name])
+            for name in ("classes", "priors", "reasons", "notes"):
+                values[name] = tuple(values[name])
+            values["pair_error"] = tuple(map(tuple, values["pair_error"]))
+            return cls(**values)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DataError(f"this is not a result of bayesfloor ({error!r})") from None
+
+
+_KINDS: dict[str, Any] = {
+    "estimates": Estimate,
+    "bounds": Bound,
+    "learners": LearnerScore,
+    "learning_curve": CurvePoint,
+}
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "__dataclass_fields__"):
+        return {name: _plain(entry) for name, entry in asdict(value).items()}
+    if isinstance(value, tuple):
+        return [_plain(v) for v in value]
+    if value is None or isinstance(value, bool | int | float | str | dict):
+        return value
+    if isinstance(value, np.generic) and value.dtype.kind not in "mM":  # JSON has no dates
+        return value.item()
+    return str(value)

@@ -1,0 +1,157 @@
+"""The pooled library, ready to score any row."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..library.arrangement import near_points
+from ..library.cross_fit import Library, training
+from ..library.fold import Fold, Unseen
+from ..library.forest import Forests
+from ..library.learners import FOREST
+from ..library.pool import Pool
+from ..rows.blocks import BLOCK_ROWS, Part
+from ..rows.scaling import Standard
+from ..utils.parallel import Progress, Threads
+from .learned import Learned, reweighted
+
+__all__ = ["DIGITS", "Scorer", "in_sample"]
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+# Probabilities are rounded here: how a matrix product is cut into blocks changes digits far behind.
+DIGITS = 9
+
+
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """The pooled library, ready for any row; rows of the sample get what models said that had not seen them.
+
+    Attributes
+    ----------
+    standard : Standard
+    kept : ndarray
+        Columns that are used.
+    models : list of (function, weight)
+    fold : Fold
+        What they were trained on.
+    shifts, change, codes : ndarray of shape (C,)
+    numbers, posterior : ndarray
+        Rows of the sample, ascending, and their probabilities.
+    forests, grown, forest_weight
+        Forests of many rows, if they carry weight: the first scores all rows but its own, the second those.
+    """
+
+    standard: Standard
+    kept: Rows
+    models: list[tuple[Any, float]]
+    fold: Fold
+    shifts: Floats
+    change: Floats
+    codes: Rows
+    numbers: Rows
+    posterior: Floats
+    forests: Forests | None
+    grown: tuple[Any, Any] | None
+    forest_weight: float
+
+    @property
+    def used(self) -> list[Rows]:
+        """Numbers of the rows that trained or weighed the models by which all new rows are scored.
+
+        Those of a forest, too, that carries no weight: without them it might have carried some.
+        """
+        return [self.numbers] if self.forests is None else [self.numbers, self.forests.numbers]
+
+    @classmethod
+    def of(
+        cls,
+        learned: Learned,
+        kept: Rows,
+        numbers: Rows,
+        forests: Forests | None,
+        threads: int,
+        progress: Progress | None,
+    ) -> "Scorer":
+        """Weigh the library on the whole sample, and train once more those that carry weight."""
+        fitted = learned.fitted
+        stage = fitted.stages[0]
+        pool = Pool.fit(stage, learned.labels, np.arange(len(learned.labels)))
+        task = next(task for task in fitted.tasks if task.stage == 0 and task.seed == 0)
+        fold = fitted.library.fold(learned.rows, learned.labels, task)
+        weighty = [(j, float(w)) for j, w in zip(pool.chosen, pool.weights, strict=True) if w > 0]
+        grown, forest_weight = None, 0.0
+        for j, weight in weighty:
+            if forests is not None and stage.learner[j] == FOREST:
+                grown, forest_weight = forests.grown(stage.names[j], threads, progress), weight
+        weighty = [(j, weight) for j, weight in weighty if stage.learner[j] != FOREST]
+        settings = [(stage.learner[j], stage.names[j]) for j, _ in weighty]
+        trained = Threads(threads).map(_trained, (fold, fitted.library), settings, "final models", progress)
+        models = [(model, weight) for model, (_, weight) in zip(trained, weighty, strict=True)]
+        return cls(
+            learned.arrangement.standard,
+            kept,
+            models,
+            fold,
+            pool.shifts,
+            learned.change,
+            learned.arrangement.codes,
+            numbers,
+            np.round(learned.posterior(), DIGITS),
+            None if forests is None else forests.without_rows(),
+            grown,
+            forest_weight,
+        )
+
+    def __call__(self, part: Part) -> Floats:
+        """Probabilities of the rows of a block, classes in sorted order; some rows at a time, however large it is."""
+        P = np.empty((len(part.X), len(self.codes)))
+        known, at = in_sample(part, self.numbers)
+        P[known] = self.posterior[at]
+        new = np.flatnonzero(~known)
+        trained = np.zeros(len(part.X), dtype=bool)
+        if self.forests is not None:
+            trained, _ = in_sample(part, self.forests.numbers)
+        for start in range(0, len(new), BLOCK_ROWS):
+            rows = new[start : start + BLOCK_ROWS]
+            P[rows] = self._of_new(part.X[np.ix_(rows, self.kept)], trained[rows])
+        return P
+
+    def _of_new(self, X: Floats, trained: NDArray[np.bool_]) -> Floats:
+        """Probabilities of rows outside the sample; `trained`: they are rows of the first forest."""
+        unseen = Unseen(self.fold, near_points(self.standard, X))
+        total = np.tile(self.shifts, (len(X), 1))
+        with training():
+            for model, weight in self.models:
+                total += weight * _centred(model(unseen))
+                unseen.forget()
+            if self.forests is not None and self.grown is not None:
+                for forest, rows in zip(self.grown, (np.flatnonzero(~trained), np.flatnonzero(trained)), strict=True):
+                    if len(rows):
+                        logs = self.forests.logs(forest, unseen.X[rows])
+                        total[rows] += self.forest_weight * _centred(logs)
+        total -= total.max(axis=1, keepdims=True)
+        return np.round(reweighted(np.exp(total), self.change), DIGITS)[:, self.codes]
+
+
+def _centred(logs: Floats) -> Floats:
+    logs = logs.astype(np.float32).astype(np.float64)  # as the pool has seen them
+    return np.asarray(logs - logs.mean(axis=1, keepdims=True))
+
+
+def _trained(fold: Fold, library: Library, setting: tuple[str, str]) -> Any:
+    """One setting of a learner, trained."""
+    learner, name = setting
+    with training():
+        return library.learners()[learner](fold)[name]
+
+
+def in_sample(part: Part, numbers: Rows) -> tuple[NDArray[np.bool_], slice]:
+    """Which rows of a block belong to the sample, and where the sample has them."""
+    low, high = np.searchsorted(numbers, [part.start, part.start + len(part.X)])
+    known = np.zeros(len(part.X), dtype=bool)
+    known[numbers[low:high] - part.start] = True
+    return known, slice(int(low), int(high))

@@ -1,0 +1,1 @@
+"""Classifiers, cross-fitted at several sizes and pooled; forests of many rows."""

@@ -1,0 +1,174 @@
+"""What is asked for, settled: refusals before any work, an order of rows and classes, groups, classifiers by name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..counting._ball_counts import group_codes
+from ..errors import DataError, DataTypeError, ParameterError
+from ..rows.blocks import reference_rows
+from ..rows.dataset import Dataset, digest, row_keys
+from ..rows.draws import Draws, one_of_each
+from ..rows.labels import plain
+from ..rows.scaling import Standard, class_keys, order_by_content
+from .learners import FOREST, LIBRARY
+
+__all__ = [
+    "EFFORTS",
+    "Arrangement",
+    "check_size",
+    "grouped_rows",
+    "independent_rows",
+    "named_classifiers",
+    "near_points",
+    "without_copies",
+]
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+# Rows that a model is trained on at most.
+EFFORTS = {"fast": 2_000, "balanced": 10_000, "thorough": 50_000}
+_FAR = 100.0  # standardized values are clipped here: a single entry of 1e20 must not flatten its column
+_FEWEST_ROWS, _FEWEST_PER_CLASS, _FEWEST_GROUPS = 30, 5, 10
+
+
+def grouped_rows(groups: Any, n: int) -> Rows:
+    """Group of each row, as a code."""
+    try:
+        codes = group_codes(groups, n)
+    except (DataError, DataTypeError) as error:
+        raise type(error)(f"groups: {error}") from None
+    assert codes is not None
+    most = int(np.bincount(codes).max())
+    if most > n / 2:
+        raise DataError(
+            f"one group holds {most} of the {n} rows, more than half: the others are too few to train and test on; "
+            "split it, or leave it out"
+        )
+    if codes.max() + 1 < _FEWEST_GROUPS:
+        raise DataError(
+            f"{codes.max() + 1} groups are too few: they are split between training and test, and kept whole; "
+            f"{_FEWEST_GROUPS} at least are needed"
+        )
+    return codes
+
+
+def independent_rows(data: Dataset, priors: Floats | None, groups: Rows | None) -> int:
+    """Number of rows that would carry as much: changed class shares and groups of several rows cost some (Kish)."""
+    n = float(data.n_samples if priors is None else 1 / (priors**2 / data.class_counts).sum())
+    if groups is not None:
+        sizes = np.bincount(groups)
+        n *= float(sizes.sum() / (sizes**2).sum())
+    return max(2, round(n))
+
+
+def check_size(data: Dataset) -> None:
+    """Refuse data that nothing can be learned from."""
+    apart = " besides copies" if data.n_copies else ""
+    if data.n_samples < _FEWEST_ROWS:
+        raise DataError(f"{data.n_samples} rows{apart} are too few to learn from: {_FEWEST_ROWS} at least are needed")
+    if data.class_counts.min() < _FEWEST_PER_CLASS:
+        rare = plain(data.classes)[data.class_counts.argmin()]
+        raise DataError(
+            f"class {rare!r} has {data.class_counts.min()} rows{apart}; {_FEWEST_PER_CLASS} at least are needed of "
+            "each, so that every model sees some: merge it with another class, or drop it"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Arrangement:
+    """Rows and classes in an order that depends on their content alone, not on units or names.
+
+    Attributes
+    ----------
+    standard : Standard
+        Medians and deviations of the columns.
+    near : ndarray
+        Standardized rows, in the order they came in.
+    order : ndarray
+        Of the rows.
+    codes : ndarray
+        Of the classes.
+    digest : int
+        Of rows and classes.
+    """
+
+    standard: Standard
+    near: Floats
+    order: Rows
+    codes: Rows
+    digest: int
+
+    @classmethod
+    def of(cls, data: Dataset, groups: Rows | None = None) -> "Arrangement":
+        """Of the rows of `data`; equal ones by their groups."""
+        reference = reference_rows(len(data.X))
+        standard = Standard.of(data.X if reference is None else data.X[reference], unit_variance=True)
+        points = standard.apply(data.X)
+        near = np.clip(points, -_FAR, _FAR)
+        spread = ((near - near.mean(axis=0)) ** 2).sum(axis=1)
+        mean_spread = np.bincount(data.labels, weights=spread) / np.bincount(data.labels)
+        keys = row_keys(np.round(near, 6))  # rounded: in other units the last bits differ
+        of_class = class_keys(keys, data.labels, data.n_classes)  # only where the others tie
+        by_content = np.lexsort((of_class, np.round(mean_spread / mean_spread.max(), 6), data.class_counts))
+        codes = np.argsort(by_content)
+        own = codes[data.labels]
+        return cls(standard, near, order_by_content(points, own, data.n_classes, groups), codes, digest(keys, own))
+
+    @property
+    def back(self) -> Rows:
+        """Where the arranged rows were."""
+        return np.argsort(self.order)
+
+
+def without_copies(data: Dataset, groups: Rows | None, seed: int) -> tuple[Dataset, Rows | None, Rows | None]:
+    """Each record once, by a random one of its rows; its groups, and the rows kept (None: all of them).
+
+    Groups that have copies of one record are one group.
+    """
+    if data.records is None:
+        return data, groups, None
+    arrangement = Arrangement.of(data, groups)
+    order, draws = arrangement.order, Draws(seed, arrangement.digest)
+    kept = np.sort(order[one_of_each(data.records[order], draws.rng("copies"))])
+    if groups is not None:
+        groups = _joined(groups, data.records)[kept]
+    return data.rows(kept), groups, kept
+
+
+def _joined(groups: Rows, records: Rows) -> Rows:
+    """Groups made one wherever a record has rows in several."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n_groups, n_records = int(groups.max()) + 1, int(records.max()) + 1
+    size = n_groups + n_records
+    links = coo_array((np.ones(len(groups), dtype=np.int8), (groups, n_groups + records)), shape=(size, size))
+    return connected_components(links, directed=False)[1][groups].astype(np.int64)
+
+
+def near_points(standard: Standard, X: Floats) -> Floats:
+    """Rows as the library sees them."""
+    return np.clip(standard.apply(X), -_FAR, _FAR)
+
+
+def named_classifiers(classifiers: Any) -> dict[str, Any]:
+    """The user's classifiers by name; one, several, or a mapping."""
+    if isinstance(classifiers, Mapping):
+        named = {str(name): model for name, model in classifiers.items()}
+    else:
+        models = [classifiers] if hasattr(classifiers, "fit") else list(classifiers)
+        named = {}
+        for model in models:
+            name = type(model).__name__
+            named[name if name not in named else f"{name} {len(named) + 1}"] = model
+    for name, model in named.items():
+        if not hasattr(model, "fit"):
+            raise ParameterError(f"classifiers must be scikit-learn classifiers, got {model!r}")
+        if name in LIBRARY or name == FOREST:
+            raise ParameterError(f"the library has a learner {name!r} already: choose another name")
+    return named

@@ -1,0 +1,290 @@
+"""Cross-fitted scores: what the library predicts for rows it has not seen, at three sizes of the training set.
+
+One fifth of the rows is held out. The *whole* models (five folds) train on up to four fifths of the rows, the *half*
+and *quarter* models on a half and a quarter of that, never on held-out rows: those then test a classifier that no
+choice made on them has touched.
+"""
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
+
+from ..errors import BayesfloorWarning, DataError
+from ..utils.parallel import Progress, Threads, Workers
+from .fold import Fold, Unseen, log_probabilities
+from .learners import LIBRARY, Learner, Models
+from .pool import N_FOLDS, Stage
+
+__all__ = ["CrossFit", "Library", "cross_fit", "folds", "training"]
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Rows = NDArray[np.int64]
+
+_SEEN = 5  # rows of each class that a limited training set keeps
+
+
+# --- cross-fitting ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    stage: int
+    train: Rows
+    predict: Sequence[Rows]  # each set goes to one copy of the stage
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class CrossFit:
+    """What was predicted, and by what.
+
+    Attributes
+    ----------
+    stages : list of Stage
+        Whole, half, quarter, and quarter again by other models.
+    fold : ndarray
+        Fold of each row; fold 0 is held out.
+    dropped : list of str
+        Learners that failed, with the reason.
+    library : Library
+    tasks : list
+    """
+
+    stages: list[Stage]
+    fold: Rows
+    dropped: list[str]
+    library: "Library"
+    tasks: list[_Task]
+
+
+def assign_parts(labels: Rows, groups: Rows | None, n_parts: int, rng: np.random.Generator) -> Rows:
+    """Part 0..n_parts-1 of each row, balanced within each class; rows of one group stay together."""
+    part = np.empty(len(labels), dtype=np.int64)
+    if groups is not None:
+        from sklearn.model_selection import StratifiedGroupKFold
+
+        splitter = StratifiedGroupKFold(n_parts, shuffle=True, random_state=int(rng.integers(2**31)))
+        for k, (_, rows) in enumerate(splitter.split(labels, labels, groups)):
+            part[rows] = k
+        return part
+    offset = 0
+    for c in range(int(labels.max()) + 1):
+        rows = rng.permutation(np.flatnonzero(labels == c))
+        part[rows] = (np.arange(len(rows)) + offset) % n_parts
+        offset += len(rows)
+    return part
+
+
+def folds(y: Rows, groups: Rows | None, rng: np.random.Generator) -> Rows:
+    """Fold 0 is a plain random sample of rows, or groups, as a certified count needs; the others are stratified.
+
+    Of groups a fixed number: stopping at a fifth of the rows would take large groups too often.
+    """
+    units = np.arange(len(y)) if groups is None else groups
+    n_units = int(units.max()) + 1
+    held = rng.permutation(n_units)[: max(1, round(n_units / N_FOLDS))]
+    fold = np.where(np.isin(units, held), 0, -1)
+    free = np.flatnonzero(fold < 0)
+    fold[free] = 1 + assign_parts(y[free], None if groups is None else groups[free], N_FOLDS - 1, rng)
+    return fold
+
+
+def cross_fit(
+    X: Floats,
+    y: Rows,
+    n_classes: int,
+    *,
+    groups: Rows | None = None,
+    extra: Mapping[str, Any] | None = None,
+    effort: str = "balanced",
+    max_rows: int = 10_000,
+    seed: int = 0,
+    rng: np.random.Generator | None = None,
+    workers: Workers | None = None,
+    progress: Progress | None = None,
+) -> CrossFit:
+    """Predict every row by models that have not seen it.
+
+    Parameters
+    ----------
+    X, y : ndarray
+        Rows in an order of their content; codes.
+    n_classes : int
+    groups : ndarray, optional
+        Copies of one record: kept together.
+    extra : mapping of name to scikit-learn classifier, optional
+    effort, max_rows
+        How many trees; how many rows a model is trained on at most.
+    seed : int
+        Of the learners.
+    rng : Generator, optional
+        Draws the folds; default: by the seed.
+    progress : callable, optional
+    workers : Workers, optional
+        Where models are trained; default: here, in one thread.
+    """
+    workers = workers or Threads(1)
+    rng = np.random.default_rng(seed) if rng is None else rng
+    fold = folds(y, groups, rng)
+    free, held = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
+    quarter = np.full(len(y), -1)
+    quarter[free] = assign_parts(y[free], None if groups is None else groups[free], 4, rng)
+    tasks = [
+        _Task(0, _at_most(np.flatnonzero(fold != k), y, max_rows, rng), [np.flatnonzero(fold == k)], k)
+        for k in range(N_FOLDS)
+    ]
+    for k in range(2):
+        train = _at_most(np.flatnonzero((quarter >= 0) & (quarter % 2 == k)), y, max_rows // 2, rng)
+        others = np.flatnonzero((quarter >= 0) & (quarter % 2 != k))
+        tasks.append(_Task(1, train, [np.concatenate([others, held]) if k == 0 else others], k))
+    for k in range(4):
+        train = _at_most(np.flatnonzero(quarter == k), y, max_rows // 4, rng)
+        sets = [np.flatnonzero(quarter == (k + step) % 4) for step in (1, 2)]
+        tasks.append(_Task(2, train, [np.concatenate([s, held]) for s in sets] if k == 0 else sets, k))
+    library = Library(n_classes, effort, seed, tuple((extra or {}).items()))
+    # The longest first, so that no thread is left with one at the end.
+    tasks.sort(key=lambda task: -len(task.train))
+    found = workers.map(_scores_of_unseen, (X, y, library), tasks, "training", progress)
+    results, failures = [scores for scores, _ in found], [failed for _, failed in found]
+    dropped = sorted(set().union(*failures))
+    if dropped:
+        warnings.warn(f"left out, because they failed: {'; '.join(dropped)}", BayesfloorWarning, stacklevel=3)
+    return CrossFit(_gathered(tasks, results, y, n_classes), fold, dropped, library, tasks)
+
+
+@dataclass(frozen=True, eq=False)
+class Library:
+    """Which learners are trained, and how."""
+
+    n_classes: int
+    effort: str
+    seed: int
+    extra: tuple[tuple[str, Any], ...] = ()
+
+    def fold(self, X: Floats, y: Rows, task: "_Task") -> Fold:
+        """What a task trains on."""
+        return Fold(X[task.train], y[task.train], self.n_classes, self.seed + task.seed, self.effort)
+
+    def learners(self) -> dict[str, Learner]:
+        """All learners by name, the user's last."""
+        return {**LIBRARY, **{name: _wrapped(name, model) for name, model in self.extra}}
+
+
+def _scores_of_unseen(X: Floats, y: Rows, library: Library, task: _Task) -> tuple[dict[str, Any], list[str]]:
+    """What all learners, trained on the rows of a task, say of the rows they have not seen; and which failed."""
+    found: dict[str, dict[str, Singles]] = {}
+    failures: list[str] = []
+    fold = library.fold(X, y, task)
+    if len(np.unique(fold.y)) < 2:
+        return found, failures  # see _gathered
+    unseen = Unseen(fold, X[np.concatenate(task.predict)])
+    with training():
+        for name, learner in library.learners().items():
+            try:
+                scores = {setting: model(unseen) for setting, model in learner(fold).items()}
+                found[name] = _checked(scores, (len(unseen.X), library.n_classes))
+            except Exception as error:  # one learner's trouble must not end the run
+                failures.append(f"{name} ({type(error).__name__}: {' '.join(str(error).split())[:120]})")
+            unseen.forget()
+            fold.own.forget()
+    return found, failures
+
+
+@contextmanager
+def training() -> Iterator[None]:
+    """One thread for each fit, and no checks of what was checked already."""
+    import sklearn.ensemble  # its OpenMP has to be there to be found
+
+    # OpenMP's number of threads belongs to the thread that asks: boosting would start its own in each.
+    # Checks of parameters and finiteness, done once, would cost small fits a tenth of their time.
+    checked = sklearn.config_context(assume_finite=True, skip_parameter_validation=True)
+    with _openmp().limit(limits=1, user_api="openmp"), checked:
+        yield
+
+
+@cache
+def _openmp() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def _checked(found: dict[str, Floats], shape: tuple[int, int]) -> dict[str, Singles]:
+    if any(P.shape != shape or not np.isfinite(P).all() for P in found.values()):
+        raise ValueError("its probabilities are not finite, or not one per class")
+    return {setting: P.astype(np.float32) for setting, P in found.items()}
+
+
+def _gathered(tasks: Sequence[_Task], results: list[Any], y: Rows, n_classes: int) -> list[Stage]:
+    """Stages with the settings that every model of every stage has.
+
+    Where a training set has one class only, as quarters may have of rare ones, all predict that class.
+    """
+    usable = [len(np.unique(y[task.train])) > 1 for task in tasks]
+    per_task = [
+        {(learner, name) for learner, found in result.items() for name in found}
+        for result, use in zip(results, usable, strict=True)
+        if use
+    ]
+    common = set.intersection(*per_task) if per_task else set()
+    if not common:
+        raise DataError("no learner could be trained on every part of these rows: there are too few of some class")
+    first = results[usable.index(True)]
+    keys = [(learner, name) for learner, found in first.items() for name in found if (learner, name) in common]
+    n = len(y)
+    stages = []
+    for number, name, copy in ((0, "whole", 0), (1, "half", 0), (2, "quarter", 0), (2, "quarter", 1)):
+        logs = np.zeros((len(keys), n, n_classes), dtype=np.float32)
+        sizes = []
+        for task, found, use in zip(tasks, results, usable, strict=True):
+            if task.stage != number:
+                continue
+            sizes.append(len(task.train))
+            start = sum(len(s) for s in task.predict[:copy])
+            rows = task.predict[copy]
+            if not use:
+                shares = np.bincount(y[task.train], minlength=n_classes)[None] / len(task.train)
+                logs[:, rows] = log_probabilities(shares)
+                continue
+            for j, (learner, setting) in enumerate(keys):
+                logs[j, rows] = found[learner][setting][start : start + len(rows)]
+        settings, owners = tuple(s for _, s in keys), tuple(learner for learner, _ in keys)
+        stages.append(Stage(name, int(np.median(sizes)), settings, owners, logs))
+    return stages
+
+
+def _at_most(rows: Rows, y: Rows, limit: int, rng: np.random.Generator) -> Rows:
+    """So many rows, drawn at random, but for a few of each class that every model should see."""
+    if len(rows) <= limit:
+        return rows
+    drawn = rng.permutation(rows)
+    place = np.empty(len(drawn), dtype=np.int64)  # within its class
+    for c in np.unique(y[drawn]):
+        place[y[drawn] == c] = np.arange((y[drawn] == c).sum())
+    return np.sort(drawn[np.argsort(place >= _SEEN, kind="stable")][:limit])
+
+
+def _wrapped(name: str, model: Any) -> Learner:
+    """A scikit-learn classifier as a learner."""
+
+    def learner(fold: Fold) -> Models:
+        from sklearn.base import clone
+
+        fitted = clone(model).fit(fold.X, fold.y)
+
+        def predict(unseen: Unseen) -> Floats:
+            if hasattr(fitted, "predict_proba"):
+                P = fitted.predict_proba(unseen.X)
+            else:
+                P = (fitted.predict(unseen.X)[:, None] == fitted.classes_).astype(np.float64)
+            return log_probabilities(np.asarray(P, dtype=np.float64), fitted.classes_, fold.n_classes)
+
+        return {name: predict}
+
+    return learner

@@ -1,0 +1,133 @@
+"""Forests of many rows: where there are hundreds of thousands of them, trees alone can use them at little cost.
+
+The library's other learners are trained on some ten thousand rows of a sample. Trees are trained on other rows of the
+table besides, the more the better, and join the library: on the sample, which they have not seen, the pool finds out
+what they are worth. Rows that trained the first forest are scored by a second one, of other rows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..rows.blocks import Blocks, rows_at
+from ..rows.draws import Draws
+from ..utils.parallel import Progress, Threads, Workers
+from .cross_fit import training
+from .fold import log_probabilities
+from .learners import FOREST
+from .pool import Stage
+
+__all__ = ["FOREST_ROWS", "Forests", "forest_rows"]
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+# Rows of one forest at most.
+FOREST_ROWS = {"fast": 50_000, "balanced": 200_000, "thorough": 500_000}
+_TREES = {"fast": 25, "balanced": 40, "thorough": 60}
+_MOST_BYTES = 2**28  # of the rows of both forests
+_FEWEST = 2_000  # with fewer the library's own trees are as good
+_LEAVES = (1, 5)  # rows: pure leaves where classes hardly overlap, larger ones where they do
+
+
+def forest_rows(n: int, n_sample: int, d: int, effort: str) -> int:
+    """Rows of one forest; 0 if there are too few for it to be worth while."""
+    m = min(FOREST_ROWS[effort], (n - n_sample) // 2, _MOST_BYTES // (16 * max(1, d)))
+    return m if m >= _FEWEST else 0
+
+
+@dataclass(frozen=True, eq=False)
+class Forests:
+    """Trees of many rows.
+
+    Attributes
+    ----------
+    X, y : ndarray
+        Rows as the library sees them, codes by content; the first half trains the first forest, the rest the second.
+    numbers : ndarray
+        Of the rows of the first, ascending.
+    n_classes, seed, effort
+    """
+
+    X: NDArray[np.float32]
+    y: Rows
+    numbers: Rows
+    n_classes: int
+    seed: int
+    effort: str
+
+    @classmethod
+    def drawn(
+        cls, blocks: Blocks, sample: Rows, m: int, view: Any, codes: Rows, draws: Draws, effort: str
+    ) -> "Forests":
+        """Draw twice `m` rows that are not in the sample; `view` turns columns into what the library sees."""
+        rng = draws.rng("forests")
+        n = blocks.n_samples
+        drawn = rng.choice(n, min(n, 2 * m + len(sample)), replace=False)
+        drawn = drawn[~np.isin(drawn, sample)][: 2 * m]
+        first, everyone = np.sort(drawn[:m]), np.sort(drawn)
+        X, y = rows_at(blocks, everyone, view)
+        is_first = np.isin(everyone, first, assume_unique=True)
+        order = np.concatenate([np.flatnonzero(is_first), np.flatnonzero(~is_first)])
+        return cls(X[order], codes[y[order]], first, blocks.n_classes, draws.seed, effort)
+
+    @property
+    def size(self) -> int:
+        """Rows of one forest."""
+        return len(self.numbers)
+
+    def join(self, stages: Sequence[Stage], rows: Floats, workers: Workers, progress: Progress | None) -> list[Stage]:
+        """Stages with the forests among their learners: of all rows, of half, and of two quarters of them."""
+        rng = np.random.default_rng([self.seed, 8])
+        order, m = rng.permutation(self.size), self.size
+        parts = [order, order[: m // 2], order[: m // 4], order[m // 4 : m // 2]]
+        tasks = [(np.sort(part), leaf) for part in parts for leaf in _LEAVES]
+        logs = workers.map(_forest_logs, (self, rows), tasks, "growing forests", progress)
+        return [
+            replace(
+                stage,
+                names=(*stage.names, *(f"{FOREST} {leaf}" for leaf in _LEAVES)),
+                learner=(*stage.learner, *(FOREST for _ in _LEAVES)),
+                logs=np.concatenate([stage.logs, np.stack(logs[2 * i : 2 * i + 2])]),
+            )
+            for i, stage in enumerate(stages)
+        ]
+
+    def grown(self, name: str, threads: int, progress: Progress | None) -> tuple[Any, Any]:
+        """Both forests of one setting."""
+        leaf = int(name.rsplit(" ", 1)[1])
+        halves = [np.arange(self.size), np.arange(self.size, len(self.y))]
+        first, second = Threads(threads).map(_grown, (self, leaf), halves, "growing forests", progress)
+        return first, second
+
+    def logs(self, forest: Any, X: Floats) -> Floats:
+        """Log-probabilities of rows as the library sees them."""
+        return log_probabilities(forest.predict_proba(X.astype(np.float32)), forest.classes_, self.n_classes)
+
+    def without_rows(self) -> "Forests":
+        """The same without what trained them."""
+        return replace(self, X=self.X[:0], y=self.y[:0])
+
+
+def _grown(forests: Forests, leaf: int, rows: Rows) -> Any:
+    from sklearn.ensemble import ExtraTreesClassifier
+
+    d = forests.X.shape[1]
+    trees = ExtraTreesClassifier(
+        _TREES[forests.effort],
+        min_samples_leaf=leaf,
+        max_features="sqrt" if d < 4 else max(2, min(d // 3, 40)),
+        random_state=forests.seed,
+        n_jobs=1,
+    )
+    with training():
+        return trees.fit(forests.X[rows], forests.y[rows])
+
+
+def _forest_logs(forests: Forests, rows: Floats, task: tuple[Rows, int]) -> NDArray[np.float32]:
+    """What a forest of some of the rows says about the sample."""
+    part, leaf = task
+    return forests.logs(_grown(forests, leaf, part), rows).astype(np.float32)

@@ -1,0 +1,111 @@
+"""Predictions of many learners made one: added in log space, with one weight per learner, cross-fitted."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import log_softmax
+
+__all__ = ["N_FOLDS", "Pool", "Stage", "pooled"]
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Rows = NDArray[np.int64]
+
+N_FOLDS = 5
+_POOL_ROWS = 20_000  # rows that decide the weights of the pool
+_PENALTY = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """Predictions of models trained on one size of training set.
+
+    Attributes
+    ----------
+    name : str
+        "whole", "half" or "quarter".
+    n_train : int
+        Rows each model was trained on.
+    names : tuple of str
+        Settings of learners; `learner` the learner each belongs to.
+    logs : ndarray of shape (settings, N, C)
+        Log-probabilities of rows that the model had not seen.
+    """
+
+    name: str
+    n_train: int
+    names: tuple[str, ...]
+    learner: tuple[str, ...]
+    logs: Singles
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Which setting of each learner, its weight, and a shift per class."""
+
+    chosen: tuple[int, ...]
+    weights: Floats
+    shifts: Floats
+
+    @classmethod
+    def fit(cls, stage: Stage, y: Rows, rows: Rows) -> "Pool":
+        """Choose by log-loss on these rows, then weigh by penalised likelihood; weights are not negative."""
+        if len(rows) > _POOL_ROWS:
+            rows = rows[np.linspace(0, len(rows) - 1, _POOL_ROWS).astype(np.int64)]
+        truth = y[rows]
+        losses = [-float(logs[rows, truth].mean()) for logs in stage.logs]
+        best: dict[str, int] = {}
+        for j, learner in enumerate(stage.learner):
+            if learner not in best or losses[j] < losses[best[learner]]:
+                best[learner] = j
+        chosen = tuple(best.values())
+        T = _centred(stage.logs[np.ix_(np.array(chosen), rows)])
+        n_classes = T.shape[2]
+        at, n, k = np.arange(len(rows)), len(rows), len(chosen)
+
+        def loss(theta: Floats) -> tuple[float, Floats]:
+            logs = log_softmax(np.tensordot(theta[:k], T, 1) + theta[k:], axis=1)
+            residual = np.exp(logs)
+            residual[at, truth] -= 1
+            residual /= n
+            penalty = _PENALTY * theta[:k] @ theta[:k] / 2 + 0.01 * theta[k:] @ theta[k:] / 2
+            slope = np.concatenate(
+                [
+                    np.tensordot(T, residual, ([1, 2], [0, 1])) + _PENALTY * theta[:k],
+                    residual.sum(axis=0) + 0.01 * theta[k:],
+                ]
+            )
+            return float(-logs[at, truth].mean() + penalty), slope
+
+        start = np.concatenate([np.full(k, 1 / k), np.zeros(n_classes)])
+        limits = [(0, None)] * k + [(None, None)] * n_classes
+        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": 60}).x
+        return cls(chosen, found[:k], found[k:])
+
+    def predict(self, stage: Stage, rows: Rows) -> Floats:
+        """Pooled probabilities of these rows."""
+        T = _centred(stage.logs[np.ix_(np.array(self.chosen), rows)])
+        return np.exp(log_softmax(np.tensordot(self.weights, T, 1) + self.shifts, axis=1))
+
+
+def _centred(logs: Singles) -> Floats:
+    logs = logs.astype(np.float64)
+    return logs - logs.mean(axis=2, keepdims=True)
+
+
+def pooled(
+    stage: Stage, y: Rows, rng: np.random.Generator, groups: Rows | None = None
+) -> tuple[Floats, dict[str, float]]:
+    """Cross-fitted probabilities of all rows, and the mean weight of each learner."""
+    units = np.arange(len(y)) if groups is None else groups
+    part = (rng.permutation(int(units.max()) + 1) % N_FOLDS)[units]
+    P, weights = np.empty((len(y), stage.logs.shape[2])), dict.fromkeys(stage.learner, 0.0)
+    for k in range(N_FOLDS):
+        rest, rows = np.flatnonzero(part != k), np.flatnonzero(part == k)
+        pool = Pool.fit(stage, y, rest)
+        P[rows] = pool.predict(stage, rows)
+        for j, weight in zip(pool.chosen, pool.weights, strict=True):
+            weights[stage.learner[j]] += float(weight) / N_FOLDS
+    return P, weights

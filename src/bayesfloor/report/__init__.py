@@ -1,0 +1,1 @@
+"""The page and its pictures, frames for plots, advice."""

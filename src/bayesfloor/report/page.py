@@ -1,0 +1,206 @@
+"""The report: one self-contained HTML page of a result."""
+
+import re
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import sha256
+from importlib.resources import files
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataTypeError, ParameterError
+from ..floor._compare import Comparison
+from ..floor.result import FloorResult
+from . import frames, pictures
+from .advice import n_suspects, next_steps
+
+__all__ = ["render"]
+
+_ROWS = 50  # single rows listed at most
+_COLUMNS = 500  # columns of the table listed at most
+_CLASSES = 20  # classes whose shares are listed at most
+_LARGEST_JSON = 1_000_000  # characters
+_LONGEST, _LONGEST_LABEL = 200, 60  # characters of a text and of a label
+_DRAWN, _DRAWN_NARROW = 15, 7  # classes in the heat map, on a wide and on a narrow screen
+
+_COLOURS = {
+    pictures.INK: "var(--ink)",
+    pictures.MUTED: "var(--muted)",
+    pictures.LINE: "var(--line)",
+    pictures.ACCENT: "var(--accent)",
+    pictures.MODEL: "var(--model)",
+    pictures.ALARM: "var(--alarm)",
+    pictures.PAPER: "var(--paper)",
+}
+
+
+def render(
+    result: FloorResult, *, title: str | None = None, comparison: Comparison | None = None, table: Any = None
+) -> str:
+    """Text of the page; see `FloorResult.to_html`."""
+    if comparison is not None and not isinstance(comparison, Comparison):
+        raise DataTypeError(f"comparison must be what compare returns, got {type(comparison).__name__}")
+    missing = [name for name in ("jinja2", "matplotlib") if find_spec(name) is None]
+    if missing:
+        raise ParameterError(f"the report needs {' and '.join(missing)}: pip install {' '.join(missing)}")
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters.update(share=_share, points=_points, text=_text, label=_label, whole=_whole)
+    source = files(__package__).joinpath("templates", "report.html.j2").read_text(encoding="utf-8")
+    embedded, complete = _embedded(result)
+    name = None if table is None else str(table.name)
+    page: str = environment.from_string(source).render(
+        title=_text(title) if title else f"The floor of {_text(name)}" if name else "The floor",
+        policy=_policy(source),
+        result=result,
+        comparison=comparison,
+        level=f"{100 * result.interval.confidence_level:g}%",
+        largest=result.classes[int(np.argmax(result.priors))],
+        n_rows=_n_rows(result),
+        classes=_classes(result),
+        n_classes_shown=_CLASSES,
+        pictures={key: Markup(svg) for key, svg in _pictures(result, comparison).items()},
+        estimates=frames.estimates_rows(result),
+        pairs=frames.pairs_rows(result, 15),
+        hardest=_numbered(frames.hardest_rows, result, table),
+        suspects=_numbered(frames.suspects_rows, result, table),
+        n_suspects=n_suspects(result),
+        file_name=name,
+        columns=[] if table is None else list(table.columns)[:_COLUMNS],
+        n_columns=0 if table is None else len(table.columns),
+        steps=next_steps(result, comparison),
+        embedded=Markup(embedded),
+        complete=complete,
+    )
+    return page
+
+
+def _pictures(result: FloorResult, comparison: Comparison | None) -> dict[str, str]:
+    """Each picture twice, for wide and for narrow screens."""
+    n_estimates = len(frames.estimates_rows(result))
+    height = 1.75 if comparison is None else 2.4
+    shown = len(pictures.classes_that_matter(result, _DRAWN))
+    few = min(shown, _DRAWN_NARROW)
+    # Name: what draws it, its size in inches on a wide and on a narrow screen.
+    drawn: dict[str, tuple[Callable[[Any], Any], tuple[float, float], tuple[float, float]]] = {
+        "floor": (lambda ax: pictures.plot_floor(result, comparison, ax=ax), (7.6, height), (4.0, height + 0.1)),
+        "estimates": (
+            lambda ax: pictures.plot_estimates(result, ax=ax),
+            (7.6, 0.7 + 0.3 * n_estimates),
+            (4.0, 0.8 + 0.32 * n_estimates),
+        ),
+    }
+    if result.learning_curve:
+        drawn["curve"] = (lambda ax: pictures.plot_learning_curve(result, ax=ax), (7.6, 3.3), (4.0, 3.2))
+    if shown:
+        wide = (min(7.6, 2.4 + 0.6 * shown), 1.2 + 0.34 * shown)
+        drawn["pairs"] = (
+            lambda ax: pictures.plot_pairs(result, n_classes=_DRAWN, ax=ax),
+            wide,
+            (4.0, 1.2 + 0.4 * few),
+        )
+    heard = _descriptions(result, comparison)
+    found = {}
+    for name, (draw, wide, narrow) in drawn.items():
+        found[name] = pictures.page_svg(draw, wide, name=name, description=heard[name], colours=_COLOURS)
+        if name == "pairs":
+            draw = _narrow_pairs(result)
+        found[f"{name}_narrow"] = pictures.page_svg(
+            draw, narrow, name=f"{name}-narrow", description=heard[name], colours=_COLOURS, font_size=10.5
+        )
+    return found
+
+
+def _narrow_pairs(result: FloorResult) -> Callable[[Any], Any]:
+    return lambda ax: pictures.plot_pairs(result, n_classes=_DRAWN_NARROW, label_length=10, ax=ax)
+
+
+def _descriptions(result: FloorResult, comparison: Comparison | None) -> dict[str, str]:
+    """What stands for each picture where it is read aloud."""
+    low, high = result.interval.low, result.interval.high
+    model = "" if comparison is None else f"your model {comparison.error:.1%}, "
+    certified = "" if result.ceiling is None else f"ceiling {result.ceiling:.1%}, "
+    points = ", ".join(f"{row['error']:.1%} with {row['n_train']:,}" for row in frames.learning_curve_rows(result))
+    return {
+        "floor": f"A scale of error rates: floor {result.floor:.1%}, interval {low:.1%} to {high:.1%}, "
+        f"{certified}{model}always naming the largest class {result.majority_error:.1%}.",
+        "estimates": "Estimates and bounds as points and lines on one scale; the table below has the same figures.",
+        "curve": f"Error of the library against training rows: {points}. The floor is drawn at {result.floor:.1%}.",
+        "pairs": "Heat map of which class is taken for which; the table below lists the largest.",
+    }
+
+
+def _numbered(
+    rows_of: Callable[[FloorResult, int], list[dict[str, Any]]], result: FloorResult, table: Any
+) -> list[dict[str, Any]] | None:
+    """Rows with their numbers in the file, from 1, where there is one; None if single rows are not kept."""
+    if result.posterior is None:
+        return None
+    rows = rows_of(result, _ROWS)
+    if table is None or getattr(table, "rows", None) is None:
+        return rows
+    if result.row_numbers is not None:  # the numbers are those of the table already, from 0
+        return [{**row, "row": row["row"] + 1} for row in rows]
+    return [{**row, "row": int(table.rows[row["row"]])} for row in rows]
+
+
+def _n_rows(result: FloorResult) -> int:
+    return len(result.posterior) if result.posterior is not None else int(result.evidence.get("n", 0))
+
+
+def _classes(result: FloorResult) -> list[dict[str, Any]]:
+    """Classes with their shares of rows and floor, the largest share of the floor first."""
+    lost = result.class_error if result.pair_error else [0.0] * len(result.classes)
+    order = np.argsort(-np.array(lost), kind="stable")[:_CLASSES]
+    return [{"name": result.classes[c], "prior": result.priors[c], "lost": lost[c]} for c in map(int, order)]
+
+
+def _policy(source: str) -> str:
+    """What the page may do: run its own two scripts, draw, and nothing else."""
+    scripts = re.findall("<script>(.*?)</script>", source, re.DOTALL)
+    sums = [b64encode(sha256(script.encode()).digest()).decode() for script in scripts]
+    allowed = " ".join(f"'sha256-{total}'" for total in sums)
+    return (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
+    )
+
+
+def _embedded(result: FloorResult) -> tuple[str, bool]:
+    """JSON of the result that no parser of HTML takes for markup, and whether it is complete."""
+    text = _harmless(result.to_json()) if len(result.classes) <= 400 else None
+    if text is not None and len(text) <= _LARGEST_JSON:
+        return text, True
+    # The table of pairs grows with the square of the number of classes.
+    text = _harmless(replace(result, pair_error=()).to_json())
+    return (text if len(text) <= _LARGEST_JSON else "{}"), False
+
+
+def _harmless(text: str) -> str:
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _share(value: float) -> str:
+    return f"{value:.1%}" if value >= 0.00995 or value == 0 else f"{value:.2%}"
+
+
+def _points(value: float) -> str:
+    return f"{100 * value:.2f}"
+
+
+def _whole(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _text(value: Any) -> str:
+    """Text of the user's: printable and not too long; the template escapes it."""
+    return pictures.short_label(value, _LONGEST)
+
+
+def _label(value: Any) -> str:
+    return pictures.short_label(value, _LONGEST_LABEL)

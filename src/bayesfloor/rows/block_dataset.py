@@ -1,0 +1,141 @@
+"""What `validate` says of a table, said of rows in blocks: constant columns, copies, and a sample of the rows."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .blocks import LARGE, Blocks, Part, class_counts, reference_rows, rows_at
+from .copies import copied_records, identifiers
+from .dataset import Dataset, column_keys, digest, first_occurrence, row_keys
+from .labels import check_class_sizes
+
+__all__ = ["block_dataset", "block_digest", "chosen_columns", "copies_in_blocks", "varying_columns"]
+
+Floats = NDArray[np.float64]
+Keys = NDArray[np.uint64]
+Mask = NDArray[np.bool_]
+
+_LOOKED_AT = 8192  # rows that tell which columns identify a record
+_IDENTIFIERS = 3
+
+
+def block_dataset(blocks: Blocks, classes: NDArray[Any], names: list[str]) -> tuple[Dataset, Mask]:
+    """Data set whose `X` is a sample of the rows, and which columns vary (those of its `X`).
+
+    Parameters
+    ----------
+    blocks : Blocks
+        Finite numbers.
+    classes : ndarray of shape (C,)
+    names : list of str
+        Of the columns.
+    """
+    n = blocks.n_samples
+    counts = blocks.total(partial(class_counts, n_classes=len(classes)))[0]
+    check_class_sizes(classes, counts)
+    varies = varying_columns(blocks)
+    reference = reference_rows(n)
+    X, labels = rows_at(blocks, np.arange(n) if reference is None else reference)
+    X = np.ascontiguousarray(X[:, varies])
+    kept = np.flatnonzero(varies)
+    first = first_occurrence(column_keys(X))
+    pairs = [(int(kept[i]), int(kept[first[i]])) for i in np.flatnonzero(first != np.arange(len(kept)))]
+    if pairs:
+        differ = np.any(blocks.each(partial(_differ, pairs=pairs)), axis=0).tolist()
+        pairs = [pair for pair, other in zip(pairs, differ, strict=True) if not other]
+    share, records = copies_in_blocks(blocks, varies)
+    X.flags.writeable = labels.flags.writeable = False
+    data = Dataset(
+        X=X,
+        labels=labels,
+        classes=classes,
+        class_counts=counts,
+        feature_names=tuple(names),
+        n_columns=len(names),
+        constant_columns=tuple(name for name, keep in zip(names, varies, strict=True) if not keep),
+        duplicate_columns=tuple((names[a], names[b]) for a, b in pairs),
+        n_duplicate_rows=round(share * n),
+        copied_share=0.0 if records is None else 1 - (int(records.max()) + 1) / n,
+    )
+    return data, varies
+
+
+def varying_columns(blocks: Blocks) -> Mask:
+    """Columns that are not constant."""
+    ranges = np.array([found for found in blocks.each(_ranges) if found is not None])
+    return np.asarray(ranges[:, 0].min(axis=0) < ranges[:, 1].max(axis=0))
+
+
+def block_digest(blocks: Blocks, varies: Mask) -> int:
+    """One number for all rows and classes; it depends neither on their order nor on how they are cut into blocks."""
+    return int(blocks.total(partial(_digest, varies=varies))) % 2**64
+
+
+def chosen_columns(part: Part, chosen: Mask) -> Floats:
+    """Some of the columns of a block."""
+    return np.ascontiguousarray(part.X[:, chosen])
+
+
+def copies_in_blocks(blocks: Blocks, varies: Mask) -> tuple[float, NDArray[np.int64] | None]:
+    """Share of rows that repeat an earlier one, and the record of each row if there are copies (else None).
+
+    Both are first looked for among about `LARGE` rows. Which ones depends on a hash of their values, so that of copies
+    either all are seen or none.
+    """
+    every = -(-blocks.n_samples // LARGE)
+    keys = np.concatenate(blocks.each(partial(_hashed, varies=varies, every=every)))
+    distinct = len(np.unique(keys))
+    if distinct == len(keys):
+        return 0.0, None
+    share = 1 - distinct / len(keys)
+    rows = np.concatenate(blocks.each(partial(_hashed_rows, varies=varies, every=every * (LARGE // _LOOKED_AT))))
+    first = np.unique(row_keys(rows), return_index=True)[1]
+    found = identifiers(rows[first], blocks.n_samples)[:_IDENTIFIERS]
+    if not found and not share > 0.3:  # rows that are all there equally often need no identifying column
+        return share, None
+    all_keys = np.concatenate(blocks.each(partial(_keys, varies=varies, columns=[entry.columns for entry in found])))
+    labels = np.concatenate(blocks.each(_codes))
+    return share, copied_records(
+        all_keys[:, 0], [(entry, all_keys[:, 1 + i]) for i, entry in enumerate(found)], int(varies.sum()), labels
+    )
+
+
+def _chosen(part: Part, varies: Mask, every: int) -> tuple[Floats, Keys, Mask]:
+    X = np.ascontiguousarray(part.X[:, varies])
+    keys = row_keys(X)
+    # By the upper bits: the lowest ones of a sum of products are not as well mixed.
+    return X, keys, (keys >> np.uint64(20)) % np.uint64(every) == 0
+
+
+def _hashed(part: Part, varies: Mask, every: int) -> Keys:
+    _, keys, seen = _chosen(part, varies, every)
+    return keys[seen]
+
+
+def _hashed_rows(part: Part, varies: Mask, every: int) -> Floats:
+    X, _, seen = _chosen(part, varies, every)
+    return X[seen]
+
+
+def _keys(part: Part, varies: Mask, columns: list[tuple[int, ...]]) -> Keys:
+    """Keys of whole rows and of some of their columns."""
+    X = np.ascontiguousarray(part.X[:, varies])
+    return np.stack([row_keys(X), *(row_keys(X[:, list(some)]) for some in columns)], axis=1)
+
+
+def _codes(part: Part) -> NDArray[np.int64]:
+    return part.codes
+
+
+def _digest(part: Part, varies: Mask) -> int:
+    return digest(row_keys(np.ascontiguousarray(part.X[:, varies])), part.codes)
+
+
+def _ranges(part: Part) -> Floats | None:
+    return np.stack([part.X.min(axis=0), part.X.max(axis=0)]) if len(part.X) else None
+
+
+def _differ(part: Part, pairs: list[tuple[int, int]]) -> list[bool]:
+    return [bool((part.X[:, a] != part.X[:, b]).any()) for a, b in pairs]

@@ -1,0 +1,234 @@
+"""Dask arrays and frames as labelled rows: what `validate` checks, asked of each partition where it lies."""
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError, DataTypeError
+from ..utils.checks import listed
+from .cluster import dask_module, is_dask
+from .dask_labels import (
+    LabelSurvey,
+    check_number,
+    code_type,
+    coded,
+    label_blocks,
+    loaded_labels,
+    merged_labels,
+    recut,
+    surveyed_labels,
+)
+from .dataset import check_shape, matrix_from_array, matrix_from_frame, quoted_column
+from .labels import check_class_sizes, encode_labels
+
+__all__ = ["DelayedRows", "delayed_rows"]
+
+Rows = NDArray[np.int64]
+Values = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class DelayedRows:
+    """Rows of each partition as a delayed pair (rows of numbers, codes), and what is known of all."""
+
+    rows: list[Any]
+    sizes: Rows
+    classes: Values
+    class_counts: Rows
+    names: list[str]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Loaded:
+    """A partition: its rows, unless they have a `problem`, and its labels, if they came with them."""
+
+    X: Values
+    y: Any
+    problem: Exception | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Survey:
+    """What comes back of a partition."""
+
+    n_rows: int
+    n_columns: int
+    problem: Exception | None
+    n_nan: int
+    n_infinite: int
+    first: tuple[int, int]  # row and column of the first value that is not finite
+
+
+def delayed_rows(
+    X: Any,
+    y: Any,
+    target: str | None,
+    keep: Callable[[list[Any]], list[Any]] | None,
+    ask: Callable[[list[Any]], list[Any]],
+    *,
+    check_classes: bool = True,
+) -> DelayedRows:
+    """Check rows and labels partition by partition.
+
+    Parameters
+    ----------
+    X, y, target
+        As in `distributed.blocks_from_dask`.
+    keep : callable, optional
+        Keeps delayed partitions, which are needed more than once; otherwise they are read again each time.
+    ask : callable
+        Computes small delayed results.
+    check_classes : bool
+        Refuse fewer than two classes, and classes of one sample.
+    """
+    dask = dask_module("dask")
+    if not is_dask(X):
+        raise DataTypeError(f"X must be a Dask array or DataFrame, got {type(X).__name__}")
+    if isinstance(y, str):
+        y, target = None, y
+    lazily = functools.partial(dask.delayed, pure=False)
+
+    def read() -> tuple[list[Any], list[Any]]:
+        rows = _partitions(X, names, target, lazily)
+        if target is not None:
+            return rows, [lazily(_labels_of)(part) for part in rows]
+        return rows, label_blocks(y, lazily) if is_dask(y) else []
+
+    names = _names(X, target)
+    loaded, labels = read()
+    if keep is not None:
+        loaded, labels = keep(loaded), keep(labels) if labels else labels
+    surveys: list[_Survey] = ask([lazily(_surveyed)(part) for part in loaded])
+    sizes = np.array([survey.n_rows for survey in surveys], dtype=np.int64)
+    _check_values(surveys, names, sizes)
+    if labels:
+        found: list[LabelSurvey] = ask([lazily(surveyed_labels)(part) for part in labels])
+        if keep is None:  # under new names: Dask wants one task of a name, and fuses them with those that follow
+            loaded, labels = read()
+        n_labels = np.array([part.n_rows for part in found], dtype=np.int64)
+        _check_lengths(int(sizes.sum()), int(n_labels.sum()))
+        classes, counts = merged_labels(found)
+        levels = lazily(classes)
+        own = [lazily(coded)(part, levels) for part in recut(labels, n_labels, sizes, lazily)]
+    else:
+        classes, codes = encode_labels(y)
+        _check_lengths(int(sizes.sum()), len(codes))
+        check_number(len(classes))
+        counts = np.bincount(codes, minlength=len(classes))
+        own = np.split(codes.astype(code_type(len(classes))), np.cumsum(sizes)[:-1])
+        loaded = read()[0] if keep is None else loaded
+    rows = [lazily(_joined)(part, codes) for part, codes in zip(loaded, own, strict=True)]
+    if check_classes:
+        check_class_sizes(classes, counts)
+    n_empty = int((sizes == 0).sum())
+    notes = (f"{n_empty} of {len(sizes)} partitions are empty",) if n_empty else ()
+    return DelayedRows(rows, sizes, classes, counts, names, notes)
+
+
+# --- what the user passed -----------------------------------------------------------------------------------
+
+
+def _names(X: Any, target: str | None) -> list[str]:
+    """Names of the columns of what can be used."""
+    if not hasattr(X, "to_delayed") or not hasattr(X, "ndim"):
+        raise DataTypeError(f"X must be a Dask array or DataFrame, got {type(X).__module__}.{type(X).__name__}")
+    if not hasattr(X, "columns"):
+        if target is not None:
+            raise DataError(f"target={target!r} names a column, but a Dask array has no names: pass y")
+        check_shape(tuple(X.shape))
+        return [f"column {j}" for j in range(X.shape[1])]
+    if X.ndim != 2:
+        raise DataError("Expected 2D array (rows x columns), got a Series instead: pass a frame, X.to_frame()")
+    columns = [str(name) for name in X.columns]
+    if target is not None and target not in X.columns:
+        raise DataError(f"no column {target!r}; the columns are {listed(columns, 20)}")
+    names = [str(name) for name in X.columns if target is None or name != target]
+    if not names:
+        raise DataError("X has no columns: 0 feature(s) while a minimum of 1 is required.")
+    return names
+
+
+def _partitions(X: Any, names: list[str], target: str | None, lazily: Any) -> list[Any]:
+    """Delayed partitions of the rows."""
+    # Here and elsewhere never a list of delayed objects as one argument: Dask would lose hold of those that are
+    # persisted, and with them of the rows.
+    pieces = X.to_delayed()
+    return [lazily(_loaded)(names, target, *(np.ravel(part) if hasattr(X, "chunks") else [part])) for part in pieces]
+
+
+# --- what is said of all partitions -------------------------------------------------------------------------
+
+
+def _check_values(surveys: Sequence[_Survey], names: list[str], sizes: Rows) -> None:
+    for number, survey in enumerate(surveys):
+        if survey.problem is not None:
+            raise type(survey.problem)(f"partition {number} of X: {survey.problem}")
+        if survey.n_columns != len(names):
+            raise DataError(f"partition {number} of X has {survey.n_columns} columns instead of {len(names)}")
+    if not sizes.sum():
+        raise DataError("X has 0 rows (found array with 0 sample(s)): at least two samples of two classes are needed")
+    n_nan, n_infinite = sum(s.n_nan for s in surveys), sum(s.n_infinite for s in surveys)
+    if not n_nan + n_infinite:
+        return
+    number = next(i for i, s in enumerate(surveys) if s.n_nan + s.n_infinite)
+    row, column = surveys[number].first
+    what = " and ".join(f"{n} {kind}" for n, kind in ((n_nan, "NaN"), (n_infinite, "infinity")) if n)
+    raise DataError(
+        f"X contains {what} (values that are missing, infinite or too large for float64); the first is in row "
+        f"{sizes[:number].sum() + row} (row {row} of partition {number}), {quoted_column(names[column])}. "
+        "Impute or drop them"
+    )
+
+
+def _check_lengths(n_rows: int, n_labels: int) -> None:
+    if n_rows != n_labels:
+        raise DataError(f"X has {n_rows} rows but y has {n_labels} labels: they must have equal length")
+
+
+# --- on the workers -----------------------------------------------------------------------------------------
+
+
+def _loaded(names: list[str], target: str | None, *pieces: Any) -> _Loaded:
+    """A partition as rows of numbers; one that cannot be is told of by the caller, who knows its number."""
+    first, y = pieces[0], None
+    nothing = np.empty((first.shape[0], len(names)))
+    try:
+        if hasattr(first, "columns"):
+            if target is not None:
+                y, first = loaded_labels(first[target]), first[[name for name in first.columns if name != target]]
+            return _Loaded(matrix_from_frame(first, names) if len(first) else nothing, y)
+        if hasattr(first, "toarray"):
+            raise DataTypeError("X is a sparse matrix: distances between its rows need all columns. Reduce it first")
+        if isinstance(first, np.ma.MaskedArray):
+            pieces = tuple(np.ma.filled(piece.astype(np.float64), np.nan) for piece in pieces)
+        X = np.asarray(pieces[0]) if len(pieces) == 1 else np.concatenate(pieces, axis=1)
+        if X.dtype.kind in "biuf":
+            return _Loaded(X, y)
+        return _Loaded(matrix_from_array(X, names) if len(X) else nothing, y)
+    except (DataError, DataTypeError) as error:
+        return _Loaded(nothing, y, error)
+
+
+def _surveyed(part: _Loaded) -> _Survey:
+    n_rows, n_columns = part.X.shape
+    with np.errstate(over="ignore"):
+        X = part.X.astype(np.float64, copy=False)
+    finite = np.isfinite(X).all(axis=1)
+    if part.problem is not None or finite.all():
+        return _Survey(n_rows, n_columns, part.problem, 0, 0, (0, 0))
+    row = int(np.flatnonzero(~finite)[0])
+    column = int(np.flatnonzero(~np.isfinite(X[row]))[0])
+    return _Survey(n_rows, n_columns, None, int(np.isnan(X).sum()), int(np.isinf(X).sum()), (row, column))
+
+
+def _labels_of(part: _Loaded) -> Values:
+    return part.y
+
+
+def _joined(part: _Loaded, codes: Values) -> tuple[Values, Values]:
+    return part.X, codes

@@ -1,0 +1,146 @@
+"""Tasks on the workers of a Dask cluster: one thread for each, and training through joblib."""
+
+import contextlib
+import threading
+import time
+import uuid
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, reduce
+from importlib import import_module
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+from ..utils.parallel import Progress
+from .cluster import CANCELLED, BlockFailed, address_of, dask_module, lost, reported, wait_for
+
+__all__ = ["DaskWorkers", "alone", "sent_once", "sum_of"]
+
+_busy = 0
+_busy_lock = threading.Lock()
+_undo: list[Any] = []
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """One BLAS and OpenMP thread, and no warnings, while tasks run.
+
+    Threads of a worker share both settings: the first task makes them and the last one takes them back.
+    """
+    import joblib
+
+    global _busy
+    libraries = _libraries()
+    with _busy_lock:
+        _busy += 1
+        if _busy == 1:
+            caught = warnings.catch_warnings()
+            caught.__enter__()
+            warnings.simplefilter("ignore")
+            _undo[:] = [libraries.limit(limits=1, user_api="blas"), caught]
+    try:
+        # OpenMP counts threads for each thread; joblib would send what a model does in parallel to the cluster.
+        with libraries.limit(limits=1, user_api="openmp"), joblib.parallel_config("threading", n_jobs=1):
+            yield
+    finally:
+        with _busy_lock:
+            _busy -= 1
+            if _busy == 0:
+                limits, caught = _undo
+                limits.restore_original_limits()
+                caught.__exit__(None, None, None)
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Looking for the loaded libraries takes milliseconds, and finds those alone that are there."""
+    for module in ("scipy.linalg", "sklearn.utils"):
+        import_module(module)
+    return ThreadpoolController()
+
+
+def sent_once(client: Any, values: Sequence[Any], stage: str) -> list[Any]:
+    """Futures of what many tasks need: sent to the cluster once, and then from worker to worker."""
+    try:
+        with reported(client, stage), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that much is sent; no task is running that would set filters too
+            # As tasks, and not scattered: if workers are lost with it, the scheduler can make it again.
+            sent = [client.submit(_same, value, pure=False, key=f"shared-{uuid.uuid4().hex}") for value in values]
+            wait_for(client, list(sent), stage)
+            # Otherwise all work would be drawn to where it is. A worker that dies meanwhile is no harm: it is fetched.
+            with contextlib.suppress(Exception):
+                client.replicate(sent)
+    except BlockFailed as failed:
+        raise failed.error(stage, "what all tasks need") from failed.cause
+    return sent
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _call(function: Callable[..., Any], *arguments: Any) -> Any:
+    # For a cluster of a single thread joblib prefers this process, and nobody has fetched what was sent.
+    here = [value.result() if type(value).__name__ == "Future" else value for value in arguments]
+    with alone():
+        return function(*here)
+
+
+class DaskWorkers:
+    """Workers of a cluster, through joblib's Dask backend; see `workers.Workers`.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    """
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+
+    def map(
+        self,
+        function: Callable[..., Any],
+        shared: tuple[Any, ...],
+        items: Sequence[Any],
+        stage: str,
+        progress: Progress | None = None,
+    ) -> list[Any]:
+        """``function(*shared, item)`` for each item, in order."""
+        import joblib
+
+        dask_module("distributed")
+        # The function too, though it is not used: joblib would wait for ever for workers that cannot load it.
+        results: list[Any] = []
+        told = 0.0
+        sent = sent_once(self.client, [*shared, function], stage)[:-1]
+        with joblib.parallel_config(backend="dask", client=self.client):
+            calls = (joblib.delayed(_call)(function, *sent, item) for item in items)
+            # Not in batches: a task is a model's training.
+            found = joblib.Parallel(return_as="generator", batch_size=1, pre_dispatch="all")(calls)
+            while len(results) < len(items):
+                results.append(self._next(found, stage))
+                if progress is not None and (len(results) == len(items) or time.monotonic() - told > 0.1):
+                    told = time.monotonic()
+                    progress(stage, len(results), len(items))
+        return results
+
+    def _next(self, found: Iterator[Any], stage: str) -> Any:
+        address = address_of(self.client)
+        try:
+            return next(found)
+        except CANCELLED as error:
+            raise lost(address, stage) from error
+        except Exception as error:
+            if self.client.status != "running":
+                raise lost(address, stage) from error
+            failed = BlockFailed(None, error).error(stage, "the training of a model")
+            if failed is error:
+                raise
+            raise failed from error
+
+
+def sum_of(terms: Sequence[Any]) -> Any:
+    """Sum of results, in order; the results stay as they are."""
+    return reduce(lambda a, b: a + b, terms)

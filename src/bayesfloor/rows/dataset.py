@@ -1,0 +1,365 @@
+"""The only gate: anything array-like becomes one frozen, checked `Dataset`.
+
+Later steps trust a `Dataset` and never check again.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DataError, DataTypeError
+from ..utils.checks import listed
+from .copies import copied_records, identifiers
+from .labels import check_class_sizes, encode_labels, is_missing
+
+__all__ = [
+    "Dataset",
+    "check_shape",
+    "column_keys",
+    "dataset_of",
+    "digest",
+    "feature_matrix",
+    "first_occurrence",
+    "matrix_from_array",
+    "matrix_from_frame",
+    "quoted_column",
+    "row_keys",
+    "validate",
+]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Checked data: finite float64 columns that vary, and labels as codes 0..C-1.
+
+    Attributes
+    ----------
+    X : ndarray of shape (N, d)
+        Read-only, C-contiguous, finite. Constant columns are gone.
+    labels : ndarray of shape (N,)
+        Codes into `classes`.
+    classes : ndarray of shape (C,)
+        The distinct labels, sorted.
+    class_counts : ndarray of shape (C,)
+        Samples per class, each at least 2.
+    feature_names : tuple of str
+        The names given, or ``column 0``, ``column 1``, ... of the columns that came in.
+    n_columns : int
+        Columns that came in, constant ones included.
+    constant_columns : tuple of str
+        Names of the dropped columns.
+    duplicate_columns : tuple of (str, str)
+        Pairs (copy, first occurrence) among the columns kept.
+    n_duplicate_rows : int
+        Rows that repeat an earlier row in every column.
+    copied_share : float
+        Share of rows that are further copies of a record; equal rows of discrete columns, which coincide by chance, are
+        none.
+    records : ndarray of shape (N,), optional
+        Record of each row where there are copies.
+    n_copies : int
+        Rows that were left out because a copy of them is there.
+    """
+
+    X: Floats
+    labels: Codes
+    classes: NDArray[Any]
+    class_counts: NDArray[np.int64]
+    feature_names: tuple[str, ...]
+    n_columns: int
+    constant_columns: tuple[str, ...]
+    duplicate_columns: tuple[tuple[str, str], ...]
+    n_duplicate_rows: int
+    copied_share: float
+    records: Codes | None = None
+    n_copies: int = 0
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows; of a large table `X` holds a sample."""
+        return int(self.class_counts.sum())
+
+    @property
+    def n_classes(self) -> int:
+        """Number of distinct labels."""
+        return len(self.classes)
+
+    @property
+    def priors(self) -> Floats:
+        """Class shares N_c / N."""
+        return self.class_counts / self.n_samples
+
+    def rows(self, kept: Codes) -> "Dataset":
+        """The same columns and classes with some of the rows; those left out are copies."""
+        labels = self.labels[kept]
+        return replace(
+            self,
+            X=self.X[kept],
+            labels=labels,
+            class_counts=np.bincount(labels, minlength=self.n_classes),
+            records=None,
+            n_copies=len(self.labels) - len(kept),
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know about the data, in words."""
+        notes = []
+        if self.constant_columns:
+            notes.append(f"constant columns dropped: {listed(self.constant_columns)}")
+        if self.duplicate_columns:
+            pairs = [f"{copy} = {first}" for copy, first in self.duplicate_columns]
+            notes.append(f"columns that repeat another: {listed(pairs)}")
+        came, repeated = self.n_samples + self.n_copies, self.n_duplicate_rows - self.n_copies
+        if self.n_copies:
+            share = self.n_copies / came
+            notes.append(
+                f"{self.n_copies} of {came} rows ({share:.1%}) are copies of another: each record counts once, by one "
+                "of its rows"
+            )
+        if repeated > 0:
+            notes.append(f"{repeated} of {came} rows ({repeated / came:.1%}) repeat an earlier row")
+        return tuple(notes)
+
+
+def validate(X: Any, y: Any) -> Dataset:
+    """Check features and labels and return them as a `Dataset`.
+
+    Parameters
+    ----------
+    X : array-like of shape (N, d)
+        Lists, numpy arrays, or a frame (pandas, polars) with numeric or boolean columns.
+    y : array-like of shape (N,)
+        Any hashable labels.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DataError
+        Not finite, empty, one class, a class of one sample, lengths that differ.
+    DataTypeError
+        Sparse matrices, columns of text, labels that cannot be hashed.
+
+    Examples
+    --------
+    >>> data = validate([[0.0, 7], [1.5, 7], [2, 7], [3, 7]], ["no", "yes", "no", "yes"])
+    >>> data.classes.tolist(), data.labels.tolist(), data.constant_columns
+    (['no', 'yes'], [0, 1, 0, 1], ('column 1',))
+    """
+    matrix, names = feature_matrix(X)
+    classes, labels = encode_labels(y)
+    if len(matrix) != len(labels):
+        raise DataError(f"X has {len(matrix)} rows but y has {len(labels)} labels: they must have equal length")
+    return dataset_of(matrix, names, classes, labels)
+
+
+def dataset_of(matrix: Floats, names: list[str], classes: NDArray[Any], labels: Codes) -> Dataset:
+    """What is to be known about a finite matrix and the codes of its rows' classes."""
+    counts = np.bincount(labels, minlength=len(classes))
+    check_class_sizes(classes, counts)
+
+    varies = (matrix != matrix[:1]).any(axis=0)
+    constant = tuple(name for name, keep in zip(names, varies, strict=True) if not keep)
+    if constant:
+        matrix = np.ascontiguousarray(matrix[:, varies])
+    kept = [name for name, keep in zip(names, varies, strict=True) if keep]
+    records, n_duplicates = repeated_rows(matrix, labels)
+    first_column = first_occurrence(column_keys(matrix))
+    copies = np.flatnonzero(first_column != np.arange(len(kept)))
+    matrix = matrix.view()
+    matrix.flags.writeable = False
+    labels.flags.writeable = False
+    return Dataset(
+        X=matrix,
+        labels=labels,
+        classes=classes,
+        class_counts=counts,
+        feature_names=tuple(names),
+        n_columns=len(names),
+        constant_columns=constant,
+        duplicate_columns=tuple((kept[i], kept[first_column[i]]) for i in copies),
+        n_duplicate_rows=n_duplicates,
+        copied_share=0.0 if records is None else 1 - (int(records.max()) + 1) / len(matrix),
+        records=records,
+    )
+
+
+def repeated_rows(matrix: Floats, labels: Codes) -> tuple[Codes | None, int]:
+    """Record of each row where there are copies, and the number of rows that repeat an earlier one."""
+    keys = row_keys(matrix)
+    first = np.unique(keys, return_index=True)[1]
+    if len(first) == len(keys):
+        return None, 0
+    found = [(entry, row_keys(matrix[:, list(entry.columns)])) for entry in identifiers(matrix[first], len(keys))]
+    return copied_records(keys, found, matrix.shape[1], labels), len(keys) - len(first)
+
+
+def feature_matrix(X: Any) -> tuple[Floats, list[str]]:
+    """Finite C-contiguous float64 matrix and column names."""
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        raise DataTypeError(
+            f"X is a sparse matrix of shape {X.shape}: distances between its rows need all columns. "
+            "Reduce it first (for example sklearn.decomposition.TruncatedSVD), or pass X.toarray() if it fits"
+        )
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        masked = np.argwhere(np.ma.getmaskarray(X))
+        raise DataError(f"X has {len(masked)} masked values, the first in row {masked[0][0]}: fill or drop them")
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        names = [str(name) for name in X.columns]
+        check_shape(tuple(X.shape))
+        matrix = matrix_from_frame(X, names)
+    else:
+        array = _as_array(X)
+        check_shape(array.shape)
+        names = [f"column {j}" for j in range(array.shape[1])]
+        matrix = matrix_from_array(array, names)
+    finite = np.isfinite(matrix)
+    if not finite.all():
+        row, column = np.argwhere(~finite)[0]
+        n_nan, n_infinite = int(np.isnan(matrix).sum()), int(np.isinf(matrix).sum())
+        what = " and ".join(f"{n} {kind}" for n, kind in ((n_nan, "NaN"), (n_infinite, "infinity")) if n)
+        raise DataError(
+            f"X contains {what} (values that are missing, infinite or too large for float64); the first is in "
+            f"row {row}, {quoted_column(names[column])}. Impute or drop them"
+        )
+    return matrix, names
+
+
+def _as_array(X: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(X)
+    except ValueError as error:  # ragged nested lists
+        raise DataError(f"X is not a rectangular table: {error}") from None
+
+
+def check_shape(shape: tuple[int, ...]) -> None:
+    """Refuse what is not rows times columns."""
+    if len(shape) != 2:
+        raise DataError(
+            f"Expected 2D array (rows x columns), got {len(shape)}D array instead of shape {shape}. "
+            "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(len(X), -1) for images"
+        )
+    if shape[0] == 0:
+        raise DataError("X has 0 rows (found array with 0 sample(s)): at least two samples of two classes are needed")
+    if shape[1] == 0:
+        raise DataError(f"X has no columns: 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
+
+
+def matrix_from_frame(X: Any, names: list[str]) -> Floats:
+    """Column by column, so that one that is not numeric can be named."""
+    matrix = np.empty(X.shape)
+    for j, name in enumerate(names):
+        column = X.iloc[:, j] if hasattr(X, "iloc") else X[name]
+        dtype = str(column.dtype)
+        values = column.to_numpy()
+        if values.dtype.kind == "O" and dtype.lower().startswith(("int", "uint", "float", "bool")):
+            # Nullable numbers: what is missing comes as None or as pandas' NA.
+            values = np.array([np.nan if is_missing(value) else float(value) for value in values])
+        if values.dtype.kind not in "biuf" or dtype == "category":
+            raise DataTypeError(
+                f"column {name!r} has type {dtype}, which is not numeric: encode it (one-hot, ordinal), "
+                "convert it to numbers, or drop it"
+            )
+        matrix[:, j] = values
+    return matrix
+
+
+def matrix_from_array(array: NDArray[Any], names: list[str]) -> Floats:
+    """Float64 matrix of an array of numbers; what is none is named."""
+    if array.dtype.kind == "c":
+        raise DataError("Complex data not supported: split X into real and imaginary columns")
+    if array.dtype.kind == "O":
+        return _from_objects(array, names)
+    if array.dtype.kind not in "biuf":
+        raise DataTypeError(
+            f"X holds values of type {array.dtype}, for example {array[0, 0].item()!r} in {names[0]!r}: "
+            "convert every column to numbers first"
+        )
+    with np.errstate(over="ignore"):  # what overflows becomes infinite and is named by the caller
+        return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _from_objects(array: NDArray[Any], names: list[str]) -> Floats:
+    matrix = np.empty(array.shape)
+    for i, row in enumerate(array):
+        for j, value in enumerate(row):
+            where = f"row {i}, {names[j]!r}"
+            if isinstance(value, str | bytes):
+                raise DataTypeError(f"X holds text, {value!r} in {where}: convert every column to numbers first")
+            try:
+                matrix[i, j] = np.nan if value is None else value
+            except OverflowError:
+                raise DataError(f"X holds a number too large for float64 in {where}: rescale that column") from None
+            except (TypeError, ValueError):
+                raise DataTypeError(
+                    f"X holds a {type(value).__name__} in {where}; an argument must be a real number, "
+                    "not a string or a container: convert every column to numbers first"
+                ) from None
+    return matrix
+
+
+def row_keys(matrix: Floats) -> NDArray[np.uint64]:
+    """64-bit hash of each row's bits: equal rows get equal keys, and others almost surely different ones.
+
+    Comparing keys compares rows, and no sort ever has to move whole rows.
+    """
+    keys = np.zeros(len(matrix), dtype=np.uint64)
+    for j, odd in enumerate(_odd_numbers(matrix.shape[1])):
+        keys += _mixed(matrix[:, j]) * odd
+    return keys
+
+
+def column_keys(matrix: Floats) -> NDArray[np.uint64]:
+    """64-bit hash of each column's bits, as `row_keys`."""
+    odd = _odd_numbers(len(matrix))
+    return np.array([(_mixed(matrix[:, j]) * odd).sum(dtype=np.uint64) for j in range(matrix.shape[1])], np.uint64)
+
+
+def _odd_numbers(n: int) -> NDArray[np.uint64]:
+    return np.random.default_rng(0x5EED).integers(0, 2**63, size=n, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+
+
+def digest(keys: NDArray[np.uint64], codes: Codes) -> int:
+    """One number for rows and classes together that does not depend on the order of the rows.
+
+    Examples
+    --------
+    >>> keys = np.array([3, 4, 5], dtype=np.uint64)
+    >>> digest(keys, np.array([0, 1, 1])) == digest(keys[::-1], np.array([1, 1, 0]))
+    True
+    >>> digest(keys, np.array([0, 1, 1])) == digest(keys, np.array([0, 0, 1]))
+    False
+    """
+    odd = _odd_numbers(1)[0]
+    return int(_stirred(keys + (codes.astype(np.uint64) + np.uint64(1)) * odd).sum(dtype=np.uint64))
+
+
+def _mixed(column: Floats) -> NDArray[np.uint64]:
+    """Bits of each number, stirred: neighbouring numbers share most of them."""
+    return _stirred((column + 0.0).view(np.uint64))  # + 0.0 turns -0.0 into 0.0
+
+
+def _stirred(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finaliser of splitmix64."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
+def first_occurrence(keys: NDArray[np.uint64]) -> NDArray[np.intp]:
+    """Index of the first entry equal to each entry."""
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    return first[inverse]
+
+
+def quoted_column(name: str) -> str:
+    """A column's name for a message."""
+    return name if name.startswith("column ") else f"column {name!r}"

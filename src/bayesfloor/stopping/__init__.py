@@ -1,0 +1,5 @@
+"""When to stop training, callbacks for frameworks, how much data it takes."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,4 @@
+from .rule import FloorStopping as FloorStopping
+from .rule import RowsNeeded as RowsNeeded
+from .rule import TrainingRound as TrainingRound
+from .rule import validation_rows_needed as validation_rows_needed

@@ -1,0 +1,1 @@
+"""Files and frames as numbers, with an account of every column."""

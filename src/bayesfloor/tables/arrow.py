@@ -1,0 +1,153 @@
+"""Parquet, Feather and Arrow, through pyarrow, which is optional."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ..errors import DataError
+from .table_file import TableFile, chunk_rows, first_line
+
+__all__ = ["arrow_bytes", "arrow_rows", "open_feather", "open_parquet"]
+
+
+class ArrowFile:
+    """Parquet, Feather or an Arrow stream, by record batches; `batches` starts from the beginning each time."""
+
+    notes: tuple[str, ...] = ()
+    side_columns: tuple[str, ...] = ()
+
+    def __init__(self, schema: Any, batches: Callable[[Sequence[str]], Iterator[Any]], name: str) -> None:
+        self.names = tuple(schema.names)
+        self._batches, self._name, self._schema = batches, name, schema
+
+    def frame(self, columns: Sequence[str], labels: Sequence[str] = ()) -> pd.DataFrame:
+        parts = list(self.chunks(columns))
+        if not parts:
+            return pd.DataFrame({column: [] for column in columns})
+        return pd.concat(parts, ignore_index=True)
+
+    def chunks(
+        self, columns: Sequence[str], labels: Sequence[str] = (), like: Mapping[str, Any] | None = None
+    ) -> Iterator[pd.DataFrame]:
+        import pyarrow as pa
+
+        for column in columns:
+            kind = self._schema.field(column).type
+            if pa.types.is_nested(kind):
+                raise DataError(f"column {column!r} of {self._name} holds {kind}: give each value a column of its own")
+        try:
+            for batch in _at_most(chunk_rows(len(columns)), self._batches(columns)):
+                table = pa.Table.from_batches([batch]).select(list(columns))
+                # Whole numbers stay whole where some are missing.
+                nullable = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}
+                yield self._plain(table).to_pandas(
+                    date_as_object=False, ignore_metadata=True, types_mapper=nullable.get
+                )
+        except (pa.ArrowException, OSError) as error:
+            raise DataError(f"{self._name} is damaged or cut short ({first_line(error)})") from None
+
+    def _plain(self, table: Any) -> Any:
+        """Decimals as float64, and dictionaries unpacked: each batch may have its own."""
+        import pyarrow as pa
+
+        for i, field in enumerate(table.schema):
+            kind = field.type
+            if pa.types.is_decimal(kind):
+                table = table.set_column(i, field.name, table.column(i).cast(pa.float64()))
+            elif pa.types.is_dictionary(kind):
+                table = table.set_column(i, field.name, table.column(i).cast(kind.value_type))
+        return table
+
+    def settled(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
+        return frame
+
+
+def _at_most(rows: int, batches: Iterator[Any]) -> Iterator[Any]:
+    """Batches of so many rows at most: in an Arrow file one may be the whole table."""
+    for batch in batches:
+        for start in range(0, batch.num_rows, rows):
+            yield batch.slice(start, rows)
+
+
+def open_parquet(path: Path) -> TableFile:
+    """Columns of a Parquet file."""
+    pa = _pyarrow(path)
+    import pyarrow.parquet as parquet
+
+    try:
+        file = parquet.ParquetFile(path)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path.name} is no Parquet file, or it is cut short ({first_line(error)})") from None
+    return ArrowFile(
+        file.schema_arrow,
+        lambda columns: file.iter_batches(batch_size=chunk_rows(len(columns)), columns=list(columns)),
+        path.name,
+    )
+
+
+def open_feather(path: Path) -> TableFile:
+    """Columns of a Feather file, an Arrow file or an Arrow stream."""
+    pa = _pyarrow(path)
+    try:
+        with pa.memory_map(str(path)) as source:
+            is_file = source.read(6) == b"ARROW1"
+        if is_file:
+            schema = pa.ipc.open_file(pa.memory_map(str(path))).schema
+        else:
+            schema = pa.ipc.open_stream(pa.memory_map(str(path))).schema
+    except (pa.ArrowException, OSError, EOFError) as error:
+        raise DataError(f"{path.name} is no Feather or Arrow file, or it is cut short ({first_line(error)})") from None
+
+    def batches(columns: Sequence[str]) -> Iterator[Any]:
+        # Only these columns are unpacked.
+        options = pa.ipc.IpcReadOptions(included_fields=[schema.get_field_index(column) for column in columns])
+        if is_file:
+            opened = pa.ipc.open_file(pa.memory_map(str(path)), options=options)
+            return (opened.get_batch(i) for i in range(opened.num_record_batches))
+        return iter(pa.ipc.open_stream(pa.memory_map(str(path)), options=options))
+
+    return ArrowFile(schema, batches, path.name)
+
+
+def _pyarrow(path: Path) -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise DataError(f"reading {path.name} needs pyarrow: pip install 'bayesfloor[parquet]'") from None
+    return pyarrow
+
+
+def arrow_bytes(path: Path, suffix: str) -> int:
+    """Memory that reading the file will take, from what it says about itself."""
+    if suffix in (".parquet", ".pq"):
+        try:
+            import pyarrow.parquet as parquet
+
+            about = parquet.read_metadata(path)
+            return int(about.num_rows * about.num_columns * 8 * 3)
+        except Exception:  # what is wrong with the file is said when it is read
+            return 0
+    return path.stat().st_size * 4
+
+
+def arrow_rows(path: Path) -> int | None:
+    """Rows of a Parquet, Feather or Arrow file, from what it says about itself; None for a stream."""
+    pa = _pyarrow(path)
+    if path.suffix.lower() in (".parquet", ".pq"):
+        import pyarrow.parquet as parquet
+
+        try:
+            return int(parquet.read_metadata(path).num_rows)
+        except (pa.ArrowException, OSError) as error:
+            raise DataError(f"{path.name} is no Parquet file, or it is cut short ({first_line(error)})") from None
+    with open(path, "rb") as file:
+        if file.read(6) != b"ARROW1":
+            return None
+    import pyarrow.dataset as dataset
+
+    try:
+        return int(dataset.dataset(path, format="ipc").count_rows())
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path.name} is no Arrow file, or it is cut short ({first_line(error)})") from None

@@ -1,0 +1,229 @@
+"""Files of tables in every format that is read, each as columns by name: whole, or some rows at a time."""
+
+import gzip
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ..errors import DataError
+from ..utils.parallel import available_memory
+from .arff import parse_arff
+from .arrays import npy_rows, open_npy, open_npz
+from .arrow import arrow_bytes, arrow_rows, open_feather, open_parquet
+from .table_file import CHUNK_ROWS, InMemory, TableFile, chunk_rows, first_line
+from .text import DelimitedFile, open_bytes, text_encoding
+
+__all__ = ["SUFFIXES", "TableFile", "check_fits", "free_memory", "n_rows_of", "open_table", "table_bytes"]
+
+_GIB = 2**30
+
+
+class JsonLines:
+    """One JSON object per line."""
+
+    notes: tuple[str, ...] = ()
+    side_columns: tuple[str, ...] = ()
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._encoding = text_encoding(path)
+        names: dict[str, None] = {}
+        for number, record in enumerate(self._records()):
+            names.update(dict.fromkeys(record))
+            if number >= CHUNK_ROWS:
+                break
+        if not names:
+            raise DataError(f"{path.name} is empty")
+        self.names = tuple(names)
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        with io.TextIOWrapper(open_bytes(self._path), encoding=self._encoding) as lines:
+            for number, line in enumerate(lines, start=1):
+                if not line.strip():
+                    continue
+                try:
+                    record = json.loads(line, object_pairs_hook=_unique)
+                except (ValueError, RecursionError) as error:
+                    raise DataError(f"{self._path.name}, line {number} is no JSON object: {error}") from None
+                if not isinstance(record, dict):
+                    raise DataError(f"{self._path.name}, line {number} is no JSON object but {line.strip()[:40]!r}")
+                yield record
+
+    def frame(self, columns: Sequence[str], labels: Sequence[str] = ()) -> pd.DataFrame:
+        return pd.concat(self.chunks(columns, labels), ignore_index=True)
+
+    def chunks(
+        self, columns: Sequence[str], labels: Sequence[str] = (), like: Mapping[str, Any] | None = None
+    ) -> Iterator[pd.DataFrame]:
+        values: dict[str, list[Any]] = {column: [] for column in columns}
+        held = 0
+        for record in self._records():
+            for column, cells in values.items():
+                cells.append(record.get(column))
+            held += 1
+            if held == chunk_rows(len(values)):
+                yield _frame(values, labels)
+                values, held = {column: [] for column in columns}, 0
+        if held:
+            yield _frame(values, labels)
+
+    def settled(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
+        return frame
+
+
+def _frame(values: dict[str, list[Any]], labels: Sequence[str]) -> pd.DataFrame:
+    """Labels as they are: a missing one would turn whole numbers into rounded ones."""
+    return pd.DataFrame(
+        {name: pd.Series(cells, dtype=object) if name in labels else cells for name, cells in values.items()}
+    )
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} occurs twice in it")
+    return record
+
+
+def _arff(path: Path) -> TableFile:
+    with io.TextIOWrapper(open_bytes(path), encoding=text_encoding(path)) as lines:
+        return InMemory(parse_arff(lines, path.name))
+
+
+_READERS: dict[str, Callable[[Path], TableFile]] = {
+    ".csv": DelimitedFile,
+    ".tsv": DelimitedFile,
+    ".txt": DelimitedFile,
+    ".data": DelimitedFile,
+    ".parquet": open_parquet,
+    ".pq": open_parquet,
+    ".feather": open_feather,
+    ".arrow": open_feather,
+    ".ipc": open_feather,
+    ".arff": _arff,
+    ".npz": open_npz,
+    ".npy": open_npy,
+    ".jsonl": JsonLines,
+    ".ndjson": JsonLines,
+}
+_PACKED = (".csv", ".tsv", ".txt", ".data", ".arff", ".jsonl", ".ndjson")  # also with .gz
+SUFFIXES = tuple(_READERS)
+_ARROW = (".parquet", ".pq", ".feather", ".arrow", ".ipc")
+
+# Bytes needed per byte of the file, as a rule: the table, its numbers, and a copy while they are made.
+_WHOLE = (".arff", ".npz")  # cannot be read in parts
+_GROWTH = {".csv": 4, ".tsv": 4, ".txt": 4, ".data": 4, ".arff": 8, ".jsonl": 4, ".ndjson": 4, ".npy": 4, ".npz": 4}
+
+
+def open_table(path: str | Path) -> TableFile:
+    """Find out what a file is and which columns it has.
+
+    Examples
+    --------
+    >>> open_table("table.xlsx")
+    Traceback (most recent call last):
+    ...
+    bayesfloor.errors.DataError: there is no file table.xlsx
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise DataError(f"{path} is a directory: name a file in it")
+    if not path.exists():
+        raise DataError(f"there is no file {path}")
+    if not path.is_file():
+        raise DataError(f"{path} is no ordinary file: save it to a file first")
+    suffix = _suffix(path)
+    if path.stat().st_size == 0:
+        raise DataError(f"{path.name} is empty")
+    try:
+        return _READERS[suffix](path)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"{path.name} is damaged or cut short ({first_line(error)})") from None
+
+
+def n_rows_of(path: str | Path) -> int | None:
+    """Rows of a file, where it says so itself; None where it would have to be read through.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    int or None
+        A number for Parquet, Feather, Arrow files (no streams) and NPY, those that have no label included.
+
+    Examples
+    --------
+    >>> from importlib.resources import files
+    >>> n_rows_of(files("bayesfloor") / "data" / "penguins.csv") is None
+    True
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DataError(f"there is no file {path}")
+    suffix = _suffix(path)
+    if suffix == ".npy":
+        return npy_rows(path)
+    if suffix in _ARROW:
+        return arrow_rows(path)
+    return None
+
+
+def _suffix(path: Path) -> str:
+    suffix = path.suffix.lower()
+    packed = suffix == ".gz"
+    if packed:
+        suffix = path.with_suffix("").suffix.lower()
+    if suffix not in _READERS or (packed and suffix not in _PACKED):
+        raise DataError(
+            f"{path.name} has no ending that is known: {', '.join(SUFFIXES)} are (text also with .gz after it)"
+        )
+    return suffix
+
+
+def table_bytes(path: str | Path) -> int:
+    """Memory that a file takes when it is read whole, about; 0 if there is none."""
+    path = Path(path)
+    if not path.is_file():
+        return 0
+    suffix = _suffix(path)
+    if suffix in _ARROW:
+        return arrow_bytes(path, suffix)
+    if suffix == ".npz" and zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            return sum(info.file_size for info in archive.infolist()) * _GROWTH[suffix]
+    return path.stat().st_size * _GROWTH[suffix] * (5 if path.suffix.lower() == ".gz" else 1)
+
+
+def check_fits(path: str | Path, *, max_rows: int | None) -> None:
+    """Refuse, before it is read, a file that will not fit into memory."""
+    path = Path(path)
+    if not path.is_file() or (max_rows is not None and _suffix(path) not in _WHOLE):
+        return
+    needed, free = table_bytes(path), free_memory()
+    if needed > free:
+        advice = "read a sample of its rows (max_rows=100_000, --max-rows 100000)"
+        if _suffix(path) in _WHOLE:
+            advice = "save it as Parquet or CSV, of which a sample of the rows can be read"
+        raise DataError(
+            f"{path.name} needs about {needed / _GIB:.1f} GiB of memory and {free / _GIB:.1f} GiB are free: {advice}"
+        )
+
+
+def free_memory() -> int:
+    """Bytes that this process can still get, within what its container allows."""
+    free = available_memory()
+    try:
+        limit, used = (Path("/sys/fs/cgroup", name).read_text().strip() for name in ("memory.max", "memory.current"))
+        free = min(free, max(0, int(limit) - int(used)))  # "max" is no number: there is no limit
+    except (OSError, ValueError):
+        pass
+    return free

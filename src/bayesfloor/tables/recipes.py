@@ -1,0 +1,363 @@
+"""How the cells of a column become numbers: learned on some rows, applied to any others.
+
+A *reading* turns cells into numbers, NaN where there is none; a `Recipe` is a reading and what is done about NaN.
+All are small and know nothing of the rows they were learned on, so that they can be sent to other processes.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api import types
+
+from ..errors import DataError
+from .cell_text import leave_out, present_text, quoted, shown
+from .date_columns import date_parts, dates_in_form
+
+__all__ = [
+    "TRUTHS",
+    "Applied",
+    "Cells",
+    "Dates",
+    "Durations",
+    "Levels",
+    "Numbers",
+    "Ranks",
+    "Reading",
+    "Recipe",
+    "Truths",
+    "apply_recipe",
+    "is_written_number",
+    "refuse_text",
+]
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+Parts = list[tuple[str, Floats]]
+
+TRUTHS = ({"true": 1.0, "false": 0.0, "t": 1.0, "f": 0.0}, {"yes": 1.0, "no": 0.0, "y": 1.0, "n": 0.0})
+_WRITTEN_NUMBER = re.compile(
+    r"[-+]?[$€£]?\s?\d{1,3}([,' ]\d{3})+(\.\d+)?\s?[%$€£]?|[-+]?\d+,\d+"
+    r"|[-+]?[$€£]?\s?\d{1,3}(\.\d{3})+,\d+\s?[%$€£]?|[-+]?\d{1,3}(\.\d{3}){2,}"
+    r"|[-+]?[$€£]\s?\d+(\.\d+)?|[-+]?\d+(\.\d+)?\s?[%$€£]"
+)
+
+
+class Texts(NamedTuple):
+    """Distinct texts in the order of their appearance, and for each row which it is; -1 where nothing is."""
+
+    codes: NDArray[np.intp]
+    levels: "pd.Series[Any]"
+
+
+class Cells:
+    """Cells of a column; their distinct texts are found when first asked for.
+
+    Parameters
+    ----------
+    series : pandas.Series
+    name : str
+        Of the column.
+    rows : ndarray
+        Row numbers in the file, for messages.
+    """
+
+    def __init__(self, series: "pd.Series[Any]", name: str, rows: Rows) -> None:
+        self.series, self.name, self.rows = series, name, rows
+
+    @cached_property
+    def texts(self) -> Texts:
+        """Without spaces around them, and without the words for what is missing."""
+        return _texts(present_text(self.series))
+
+    @cached_property
+    def categories(self) -> Texts:
+        """As they are: what is declared a category is one, whatever it is called."""
+        cells = zip(self.series.astype(object), self.series.isna(), strict=True)
+        return _texts(pd.Series([None if gone else str(value) for value, gone in cells], dtype=object))
+
+    @cached_property
+    def level_numbers(self) -> Floats:
+        """The texts as numbers, NaN where they are none."""
+        return pd.to_numeric(self.texts.levels, errors="coerce").to_numpy(dtype=np.float64)
+
+    def of_rows(self, of_levels: Floats) -> Floats:
+        """A number for each text as a number for each row."""
+        return np.append(of_levels, np.nan)[self.texts.codes]  # -1 finds the NaN
+
+    def unexpected(self, at: int, expected: str) -> DataError:
+        """The error for a cell that the rows learned from gave no reason to expect."""
+        return DataError(
+            f"column {quoted(self.name)} holds {shown(str(self.series.iloc[at]))} in row {self.rows[at]}, but "
+            f"{expected} in the rows that its kind was found from: correct it, find kinds from more rows "
+            f"(sample_rows), or {leave_out(self.name)}"
+        )
+
+
+def _texts(text: "pd.Series[Any]") -> Texts:
+    codes, found = pd.factorize(text)
+    return Texts(codes, pd.Series(found, dtype=object))
+
+
+def is_written_number(levels: "pd.Series[Any]") -> NDArray[np.bool_]:
+    """Texts that are numbers to a reader: with separators of thousands, a comma, a currency or a percent sign."""
+    return levels.str.fullmatch(_WRITTEN_NUMBER).to_numpy(dtype=bool)
+
+
+def refuse_text(cells: Cells) -> DataError:
+    """The error for the first text among numbers."""
+    codes, levels = cells.texts
+    at = int(np.flatnonzero((codes >= 0) & np.isnan(cells.of_rows(cells.level_numbers)))[0])
+    first = levels.iloc[codes[at]]
+    value = f"{shown(first)} in row {cells.rows[at]}"
+    if is_written_number(pd.Series([first], dtype=object))[0]:
+        return DataError(
+            f"column {quoted(cells.name)} has numbers written with separators or signs, the first {value}: write them "
+            f"plainly (1234.5), or {leave_out(cells.name)}"
+        )
+    return DataError(
+        f"column {quoted(cells.name)} mixes numbers and text, the first text is {value}: correct it, empty it if it "
+        f"means a missing value, or {leave_out(cells.name)}"
+    )
+
+
+class Reading(Protocol):
+    """How cells become numbers."""
+
+    def parts(self, cells: Cells) -> Parts:
+        """Numbers by name; NaN, in all parts alike, where there is nothing."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers, or texts that are numbers."""
+
+    def parts(self, cells: Cells) -> Parts:
+        if is_number_dtype(cells.series.dtype):
+            values = cells.series.to_numpy(dtype=np.float64, na_value=np.nan)
+        else:
+            if np.isnan(cells.level_numbers).any():
+                raise refuse_text(cells)
+            values = cells.of_rows(cells.level_numbers)
+        infinite = np.flatnonzero(np.isinf(values))
+        if len(infinite):
+            raise DataError(
+                f"column {quoted(cells.name)} holds {len(infinite)} infinite values, the first in row "
+                f"{cells.rows[infinite[0]]}: empty them if they mean a missing value, or {leave_out(cells.name)}"
+            )
+        return [(cells.name, values)]
+
+
+def is_number_dtype(dtype: Any) -> bool:
+    """Whether a column is stored as real numbers."""
+    return (
+        types.is_numeric_dtype(dtype)
+        and not types.is_bool_dtype(dtype)
+        and not types.is_complex_dtype(dtype)
+        and not isinstance(dtype, pd.CategoricalDtype)
+    )
+
+
+@dataclass(frozen=True)
+class Truths:
+    """Truth values, or words for them; `words` is which of `TRUTHS`."""
+
+    words: int = 0
+
+    def parts(self, cells: Cells) -> Parts:
+        series = cells.series
+        if types.is_bool_dtype(series.dtype) and not isinstance(series.dtype, pd.CategoricalDtype):
+            return [(cells.name, series.to_numpy(dtype=np.float64, na_value=np.nan))]
+        codes, levels = cells.texts
+        truth = levels.str.lower().map(TRUTHS[self.words]).to_numpy(dtype=np.float64)
+        values = cells.of_rows(truth)
+        wrong = np.flatnonzero(np.isnan(values) & (codes >= 0))
+        if len(wrong):
+            raise cells.unexpected(int(wrong[0]), " and ".join(list(TRUTHS[self.words])[:2]))
+        return [(cells.name, values)]
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Ordered categories: the place of each."""
+
+    categories: tuple[Any, ...]
+
+    def parts(self, cells: Cells) -> Parts:
+        ranks = pd.Index(self.categories).get_indexer(cells.series.astype(object)).astype(np.float64)
+        wrong = np.flatnonzero((ranks < 0) & cells.series.notna().to_numpy())
+        if len(wrong):
+            raise cells.unexpected(int(wrong[0]), f"ranks from {self.categories[0]} to {self.categories[-1]}")
+        return [(cells.name, np.where(ranks < 0, np.nan, ranks))]
+
+
+@dataclass(frozen=True)
+class Durations:
+    """Differences of times, in days."""
+
+    def parts(self, cells: Cells) -> Parts:
+        series = cells.series
+        if not types.is_timedelta64_dtype(series.dtype):
+            present = np.flatnonzero(series.notna())
+            if len(present):
+                raise cells.unexpected(int(present[0]), "differences of times")
+            return [(cells.name, np.full(len(series), np.nan))]
+        return [(cells.name, series.dt.total_seconds().to_numpy() / 86400)]
+
+
+@dataclass(frozen=True)
+class Dates:
+    """Days since 1970 and parts of the date; `form` is how dates are written if they are texts."""
+
+    form: str | None = None
+
+    def parts(self, cells: Cells) -> Parts:
+        series = cells.series
+        if types.is_datetime64_any_dtype(series.dtype):
+            return date_parts(series, cells.name)
+        if self.form is None:
+            present = np.flatnonzero(series.notna())
+            if len(present) and types.is_numeric_dtype(series.dtype):
+                raise cells.unexpected(int(present[0]), "dates")
+            return date_parts(pd.to_datetime(series, errors="coerce"), cells.name)
+        codes, levels = cells.texts
+        dates = dates_in_form(levels, self.form).to_numpy()
+        dates = np.append(dates, np.array(["NaT"], dtype=dates.dtype))[codes]
+        wrong = np.flatnonzero(np.isnat(dates) & (codes >= 0))
+        if len(wrong):
+            raise cells.unexpected(int(wrong[0]), f"dates written as {_DATE_FORMS.get(self.form, self.form)}")
+        return date_parts(pd.Series(dates), cells.name)
+
+
+_DATE_FORMS = {"ISO8601": "2024-12-31 or 2024-12-31 23:59:59"}
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Categories: a column of 0 and 1 for each level in `kept`, and one for all others if there is such a one.
+
+    Attributes
+    ----------
+    kept, known : tuple of str
+        Levels with a column of their own; levels that are no surprise (of two, one alone has a column).
+    has_other : bool
+        All levels that are not kept share a column.
+    declared : bool
+        The file said what the levels are: no word among them means a missing value.
+    """
+
+    kept: tuple[str, ...]
+    known: tuple[str, ...]
+    has_other: bool
+    declared: bool
+
+    def texts(self, cells: Cells) -> Texts:
+        return cells.categories if self.declared else cells.texts
+
+    def parts(self, cells: Cells) -> Parts:
+        codes, levels = self.texts(cells)
+        place = {level: code for code, level in enumerate(levels)}
+        parts = [
+            (f"{cells.name}={level}", np.where(codes < 0, np.nan, codes == place.get(level, -2))) for level in self.kept
+        ]
+        if self.has_other:
+            is_other = np.append(~levels.isin(self.kept).to_numpy(dtype=bool), False)
+            parts.append((f"{cells.name} other", np.where(codes < 0, np.nan, is_other[codes])))
+        return parts
+
+    def n_unseen(self, cells: Cells) -> int:
+        """Rows with a level that is new and has no column."""
+        if self.has_other:
+            return 0
+        codes, levels = self.texts(cells)
+        is_new = np.append(~levels.isin(self.known).to_numpy(dtype=bool), False)
+        return int(is_new[codes].sum())
+
+
+class Applied(NamedTuple):
+    """Columns of numbers by name; rows in which the value is missing, or a level that was never seen."""
+
+    columns: Parts
+    n_missing: int
+    n_unseen: int
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a column becomes complete columns of numbers.
+
+    Attributes
+    ----------
+    reading : Reading
+    medians : tuple of float
+        One for each part of the reading; they fill what is missing.
+    marks_missing : bool
+        A further column says where a value was missing.
+    used : tuple of int
+        Which of all these columns are used: those that varied.
+    """
+
+    reading: Reading
+    medians: tuple[float, ...]
+    marks_missing: bool
+    used: tuple[int, ...]
+
+    def filled(self, parts: Parts, name: str) -> Parts:
+        """Numbers without gaps."""
+        absent = np.isnan(parts[0][1])
+        gaps = bool(absent.any())
+        columns = []
+        for (part_name, values), median in zip(parts, self.medians, strict=True):
+            complete = np.where(absent, median, values) if gaps else values
+            columns.append((part_name, np.asarray(complete, dtype=np.float64)))
+        if self.marks_missing:
+            columns.append((f"{name} missing", absent.astype(np.float64)))
+        return [columns[i] for i in self.used]
+
+    def apply(self, cells: Cells) -> Applied:
+        """Numbers of any rows, and how many surprises there were."""
+        parts = self.reading.parts(cells)
+        n_unseen = self.reading.n_unseen(cells) if isinstance(self.reading, Levels) else 0
+        return Applied(self.filled(parts, cells.name), int(np.isnan(parts[0][1]).sum()), n_unseen)
+
+
+def apply_recipe(recipe: Recipe | None, series: "pd.Series[Any]", name: str, rows: Rows) -> list[Floats]:
+    """Columns of numbers for these rows; none if the column is left out.
+
+    Parameters
+    ----------
+    recipe : Recipe or None
+        What `encode_column` learned.
+    series : pandas.Series
+        The column, any rows of it.
+    name : str
+        Of the column.
+    rows : ndarray
+        Row numbers in the file, for messages.
+
+    Returns
+    -------
+    list of ndarray of float64
+        A level that was never seen is one of the others, or 0 in every column if there are none; what is missing is
+        filled with the median of the rows learned from, and marked if something was missing there.
+
+    Raises
+    ------
+    DataError
+        For infinite numbers, and for text where numbers, dates or truth values were.
+
+    Examples
+    --------
+    >>> from bayesfloor.columns import encode_column
+    >>> rows = np.arange(1, 5)
+    >>> size = encode_column(pd.Series(["1", "2", "4", "2"]), "size", rows)
+    >>> apply_recipe(size.recipe, pd.Series([3.5, None]), "size", rows)
+    [array([3.5, 2. ])]
+    """
+    if recipe is None:
+        return []
+    return [values for _, values in recipe.apply(Cells(series, name, rows)).columns]

@@ -1,0 +1,259 @@
+"""Files and frames become arrays: a target, features as numbers, and an account of every column."""
+
+import os
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..errors import BayesfloorWarning, DataError, ParameterError
+from ..rows.labels import encode_labels, plain
+from ..utils.checks import listed
+from .columns import Column
+from .encoder import accounts, column_notes, encoded_columns, identifier_warning
+from .plain_frames import is_complete, plain_frame, plain_labels
+from .selection import RawTable, raw_table, select
+from .table_file import InMemory
+from .target import check_labels
+
+__all__ = ["Column", "Table", "as_arrays", "read_table", "table_from_frame"]
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+_SHOWN = 25  # columns that are printed
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table ready for `estimate`.
+
+    Attributes
+    ----------
+    name : str
+        Of the file, or ``frame``.
+    X : ndarray of shape (N, m)
+        Encoded features.
+    y : ndarray of shape (N,)
+        Labels.
+    groups : ndarray of shape (N,) or None
+        Codes of the groups.
+    rows : ndarray of shape (N,)
+        Row numbers in the file. 1 is the first row of data: column names and blank lines do not count.
+    features : tuple of str
+        Names of the columns of `X`.
+    columns : tuple of Column
+        Every column of the file and what became of it.
+    notes : tuple of str
+        What a reader should know, in words.
+    n_file_rows : int
+        Rows in the file, those that were not used included.
+    target : str
+    """
+
+    name: str
+    X: Floats
+    y: NDArray[Any]
+    groups: Rows | None
+    rows: Rows
+    features: tuple[str, ...]
+    columns: tuple[Column, ...]
+    notes: tuple[str, ...]
+    n_file_rows: int
+    target: str
+
+    def __str__(self) -> str:
+        classes, codes = encode_labels(self.y)
+        sizes = [f"{_clean(label)}: {n:,}" for label, n in zip(plain(classes), np.bincount(codes), strict=True)]
+        lines = [
+            f"{self.name}: {len(self.y):,} of {self.n_file_rows:,} rows, {len(self.features)} features, "
+            f"{len(classes)} classes ({listed(sizes)})",
+            "",
+        ]
+        cells = [("column", "kind", "distinct", "missing", "use")]
+        for column in self.columns[:_SHOWN]:
+            use = f"{column.use} ({column.note})" if column.note else column.use
+            n = self.n_file_rows if column.use == "target" else len(self.y)  # rows without a label are not used
+            share = f"{column.n_missing / max(n, 1):.1%}" if column.n_missing else "-"
+            cells.append((_clean(column.name), column.kind, f"{column.n_distinct:,}", share, use))
+        widths = [max(len(row[i]) for row in cells) for i in range(4)]
+        for name, kind, distinct, missing, use in cells:
+            lines.append(
+                f"{name:<{widths[0]}}  {kind:<{widths[1]}}  {distinct:>{widths[2]}}  {missing:>{widths[3]}}  {use}"
+            )
+        if len(self.columns) > _SHOWN:
+            lines.append(f"and {len(self.columns) - _SHOWN} more")
+        return "\n".join(lines)
+
+
+def read_table(
+    path: str | Path,
+    *,
+    target: str | int | None = None,
+    drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    groups: str | None = None,
+    max_rows: int | None = None,
+    random_state: int = 0,
+) -> Table:
+    """Read a file of labelled rows, infer what its columns are, and encode them as numbers.
+
+    Parameters
+    ----------
+    path : str or Path
+        CSV or TSV (delimiter and encoding are found out), JSON lines, ARFF (all of them also with .gz), Parquet,
+        Feather, Arrow, NPY, or NPZ with arrays ``X`` and ``y``.
+    target : str or int
+        Column of the labels, by name or position (0 is the first, -1 the last; a column with that text for its name
+        comes first). Not needed for NPZ with ``y``. Empty cells, NaN and ``?`` are no labels; words such as None or NA
+        are, unless all others are numbers or truth values.
+    drop, keep : sequence of str
+        Columns to leave out; the only columns to use. Whole numbers that look like an identifier are used if kept.
+    groups : str, optional
+        Column whose equal values mark rows that belong together (one patient, one household). It is no feature.
+    max_rows : int, optional
+        Read a sample of so many rows, drawn at random within each class in proportion to its size, but five rows at
+        least of each class that has them. The file is read twice in parts: once to count the labels, then for the
+        rows drawn, so that memory is needed for the sample only. ARFF and NPZ are held whole.
+    random_state : int
+        Draws the sample.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    DataError
+        For anything about the file that prevents an estimate; the message names the column, row and value.
+
+    Warns
+    -----
+    BayesfloorWarning
+        If identifiers are left out.
+
+    Examples
+    --------
+    >>> from importlib.resources import files
+    >>> table = read_table(files("bayesfloor") / "data" / "penguins.csv", target="sex")
+    >>> len(table.y), table.features[:4]
+    (333, ('species=Adelie', 'species=Chinstrap', 'species=Gentoo', 'island=Biscoe'))
+    """
+    raw = raw_table(
+        path, target=target, drop=drop, keep=keep, groups=groups, max_rows=max_rows, random_state=random_state
+    )
+    return _encoded(raw, keep)
+
+
+def table_from_frame(
+    frame: Any,
+    *,
+    target: str | int | None = None,
+    y: Any = None,
+    drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    groups: str | None = None,
+    max_rows: int | None = None,
+    random_state: int = 0,
+    name: str = "frame",
+) -> Table:
+    """Encode a pandas or polars frame like a file: see `read_table`.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame or polars.DataFrame
+    target : str or int, optional
+        Column of the labels.
+    y : array-like of shape (N,), optional
+        The labels, if they are no column of the frame.
+    drop, keep, groups, max_rows, random_state
+        As in `read_table`.
+    name : str
+        What the table is called.
+
+    Returns
+    -------
+    Table
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"age": [20, 30, 40, 50], "home": ["own", "rent", "own", "own"], "buys": list("abab")})
+    >>> table_from_frame(frame, target="buys").X.tolist()
+    [[20.0, 0.0], [30.0, 1.0], [40.0, 0.0], [50.0, 0.0]]
+    """
+    table = plain_frame(frame)
+    labels = "y"
+    if y is not None:
+        if target is not None:
+            raise ParameterError("give the labels once: as target, a column of the frame, or as y")
+        while labels in table.columns:
+            labels += "'"
+        table = table.assign(**{labels: plain_labels(y, len(table)).set_axis(table.index)})
+        keep, target = [*keep, labels] if keep else keep, labels
+    raw = select(InMemory(table), name, target, drop, keep, groups, max_rows, random_state)
+    return _encoded(raw, keep)
+
+
+def as_arrays(X: Any, y: Any, target: Any, groups: Any) -> tuple[Any, Any, Any, tuple[str, ...], Rows | None]:
+    """What `estimate` was given, as numbers with names, labels, groups, notes, and row numbers counted from 0.
+
+    Files, `Table` objects, frames with a `target`, and frames whose columns are not all numbers are encoded, and so
+    are those in which something is missing; a complete frame of numbers is passed on.
+    """
+    named = groups if isinstance(groups, str) else None
+    if isinstance(X, Table):
+        if y is not None or target is not None:
+            raise ParameterError("a Table has its labels: leave out y and target")
+        table = X
+    elif isinstance(X, str | os.PathLike):
+        if y is not None:
+            raise ParameterError("name the column of the labels with target= when X is a file")
+        table = read_table(Path(X), target=target, groups=named)
+    elif not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+        raise ParameterError("target= names a column of a file or a frame: give the labels of an array as y")
+    elif target is None and (y is None or (named is None and is_complete(X, y))):
+        return X, y, groups, (), None
+    else:
+        table = table_from_frame(X, target=target, y=y, groups=named)
+    if groups is not None and not isinstance(groups, str):
+        if len(groups) != table.n_file_rows:
+            raise DataError(f"there are {table.n_file_rows} rows but {len(groups)} groups: they must have equal length")
+        groups = np.asarray(groups)[table.rows - 1]
+    else:
+        groups = table.groups
+    encoded = pd.DataFrame(table.X, columns=pd.Index(table.features, dtype=object))
+    return encoded, table.y, groups, table.notes, table.rows - 1
+
+
+def _encoded(raw: RawTable, keep: Sequence[str]) -> Table:
+    assert raw.y is not None
+    check_labels(raw.y, raw.target, raw.n_file_rows)
+    encoded = encoded_columns(raw, keep)
+    table = Table(
+        name=raw.name,
+        X=np.ascontiguousarray(np.stack([column for part in encoded for column in part.values], axis=1)),
+        y=raw.y,
+        groups=raw.groups,
+        rows=raw.rows,
+        features=tuple(name for part in encoded for name in part.names),
+        columns=accounts(raw, encoded),
+        notes=(*raw.notes, *column_notes([part.column for part in encoded], len(raw.rows))),
+        n_file_rows=raw.n_file_rows,
+        target=raw.target,
+    )
+    identifiers = identifier_warning(table.columns)
+    if identifiers:
+        warnings.warn(identifiers, BayesfloorWarning, stacklevel=3)
+    return table
+
+
+def _clean(value: Any) -> str:
+    """Text that cannot disturb a terminal."""
+    text = str(value)
+    text = text if text.isprintable() else repr(text)
+    return text if len(text) <= 40 else f"{text[:37]}..."

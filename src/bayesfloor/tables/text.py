@@ -1,0 +1,248 @@
+"""Tables as text: CSV and TSV, with delimiter, encoding and header found out."""
+
+import codecs
+import csv
+import gzip
+import io
+import itertools
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import pandas as pd
+
+from ..errors import DataError
+from .columns import MISSING_WORDS
+from .table_file import chunk_rows
+from .target import typed_labels
+
+__all__ = ["DelimitedFile", "open_bytes", "text_encoding"]
+
+_LOOK = 200  # lines that delimiter and header are found from
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_KNOWN = {
+    b"PK\x03\x04": "a zip archive (or an Excel workbook: export it as CSV)",
+    b"\x1f\x8b": "gzip: name it .gz",
+    b"PAR1": "Parquet: name it .parquet",
+    b"ARROW1": "Arrow: name it .feather or .arrow",
+    b"\x93NUMPY": "a numpy array: name it .npy",
+}
+_NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """The file's bytes, unpacked if its name ends in .gz."""
+    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else open(path, "rb")  # type: ignore[return-value]
+
+
+def text_encoding(path: Path) -> str:
+    """Encoding of a text file, read to its end; refuse what is no text."""
+    with open_bytes(path) as file:
+        head = file.read(2**16)
+        for magic, what in _KNOWN.items():
+            if head.startswith(magic):
+                raise DataError(f"{path.name} is no text file but {what}")
+        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return "utf-16"
+        if _CONTROL.search(head):
+            raise DataError(f"{path.name} is no text file: it holds bytes that no table of text has")
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        block = head
+        try:
+            while block:
+                decoder.decode(block)
+                block = file.read(2**22)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return _old_encoding(file)
+    return "utf-8-sig" if head.startswith(codecs.BOM_UTF8) else "utf-8"
+
+
+def _old_encoding(file: IO[bytes]) -> str:
+    """Windows-1252, in which Latin-1 as it is written is contained, unless there are bytes that it lacks."""
+    file.seek(0)
+    while block := file.read(2**22):
+        try:
+            block.decode("cp1252")
+        except UnicodeDecodeError:
+            return "latin-1"
+    return "cp1252"
+
+
+class DelimitedFile:
+    r"""A CSV or TSV file, whole or in chunks of rows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "a.csv")
+    ...     _ = path.write_text("size;kind\n1,5;x\n2,5;y\n")
+    ...     file = DelimitedFile(path)
+    ...     frame = file.frame(["size"])
+    >>> file.names, frame["size"].tolist()
+    (('size', 'kind'), [1.5, 2.5])
+    """
+
+    side_columns: tuple[str, ...] = ()
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._encoding = text_encoding(path)
+        self.notes: tuple[str, ...] = ()
+        with io.TextIOWrapper(open_bytes(path), encoding=self._encoding) as text:  # any line ends
+            head = "".join(itertools.islice(text, _LOOK))
+        if not head.strip():
+            raise DataError(f"{path.name} is empty")
+        self._delimiter, lines = _delimiter(head, path.name)
+        cells = [cell.strip() for cell in lines[0]]
+        self._has_header = not _is_data(cells)
+        if self._has_header:
+            self.names = tuple(cell or f"unnamed {number}" for number, cell in enumerate(cells))
+        else:
+            self.names = tuple(f"column {number}" for number in range(len(cells)))
+            self.notes += ("the file has no line of column names: columns are called by their position",)
+        if self._encoding in ("cp1252", "latin-1"):
+            name = "Windows-1252 (Latin-1)" if self._encoding == "cp1252" else "Latin-1"
+            self.notes += (f"the file is not UTF-8 and was read as {name}",)
+        self._decimal = _decimal(lines[1:]) if self._delimiter != "," else "."
+        self._check_width(lines)
+
+    def _check_width(self, lines: Sequence[Sequence[str]]) -> None:
+        for number, line in enumerate(lines[1:], start=2):
+            if len(line) > len(self.names) and any(cell.strip() for cell in line[len(self.names) :]):
+                raise DataError(
+                    f"{self._path.name}, line {number} has {len(line)} fields, but the first line has "
+                    f"{len(self.names)}: quote fields that contain {self._delimiter!r}, and name every column"
+                )
+
+    def frame(self, columns: Sequence[str], labels: Sequence[str] = ()) -> pd.DataFrame:
+        """These columns with their types inferred from all rows."""
+        read = self._read(columns, low_memory=False, decimal=self._decimal, **_inference(self.names, labels))
+        return self._with_labels(read, labels)
+
+    def _with_labels(self, frame: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
+        return frame.assign(**{name: typed_labels(frame[name], self._decimal) for name in labels})
+
+    def chunks(
+        self, columns: Sequence[str], labels: Sequence[str] = (), like: Mapping[str, Any] | None = None
+    ) -> Iterator[pd.DataFrame]:
+        """These columns, some rows at a time: as text, or where `like` has numbers as what each part looks like."""
+        options: dict[str, Any] = {"dtype": str, "keep_default_na": False}
+        if like is not None:
+            options = _inference(self.names, labels) | {"low_memory": False, "decimal": self._decimal}
+            texts = [name for name, dtype in like.items() if not pd.api.types.is_numeric_dtype(dtype)]
+            options["dtype"] |= dict.fromkeys(texts, str)  # 007 stays what it is
+        rows = chunk_rows(len(self.names) if len(columns) > 1 else 1)
+        with self._read(columns, chunksize=rows, **options) as reader:
+            parts = iter(reader)
+            while True:
+                with self._failures():
+                    part = next(parts, None)
+                if part is None:
+                    return
+                yield part[list(columns)]
+
+    def settled(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
+        """Text of some rows with types inferred as for the whole file."""
+        text = frame.to_csv(index=False, header=False, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        read = pd.read_csv(
+            io.StringIO(text),
+            names=list(frame.columns),
+            header=None,
+            low_memory=False,
+            decimal=self._decimal,
+            **_inference(frame.columns, labels),
+        )
+        return self._with_labels(read, labels)
+
+    def _read(self, columns: Sequence[str], **options: Any) -> Any:
+        # With usecols pandas cuts off what is too long in a line and says nothing: only for a look at single columns.
+        positions = sorted(self.names.index(column) for column in columns)
+        some = {"usecols": positions} if len(positions) == 1 else {}
+        with self._failures():
+            read = pd.read_csv(
+                self._path,
+                sep=self._delimiter,
+                encoding=self._encoding,
+                names=list(self.names),
+                header=0 if self._has_header else None,
+                index_col=False,
+                skipinitialspace=True,
+                compression="gzip" if self._path.suffix.lower() == ".gz" else None,
+                **some,
+                **options,
+            )
+            return read[list(columns)] if isinstance(read, pd.DataFrame) else read
+
+    def _failures(self) -> Any:
+        return _Failures(self._path.name)
+
+
+def _inference(names: Sequence[str], labels: Sequence[str]) -> dict[str, Any]:
+    """How pandas finds out types; labels are left as text."""
+    missing = {name: [""] if name in labels else list(MISSING_WORDS) for name in names}
+    return {"na_values": missing, "keep_default_na": False, "dtype": dict.fromkeys(labels, str)}
+
+
+class _Failures:
+    """Turns what pandas says about a malformed file into a `DataError`."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._caught = warnings.catch_warnings()
+
+    def __enter__(self) -> None:
+        self._caught.__enter__()
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        self._caught.__exit__(kind, error, trace)
+        if isinstance(error, pd.errors.ParserError | pd.errors.ParserWarning | csv.Error | UnicodeError):
+            said = str(error).removeprefix("Error tokenizing data. ").removeprefix("C error: ").strip()
+            raise DataError(f"{self._name} is no regular table: {said}") from None
+
+
+def _delimiter(head: str, name: str) -> tuple[str, list[list[str]]]:
+    """The delimiter that cuts most lines into the same number of fields, and the fields."""
+    best, best_score, said = (",", [[]]), (-1.0, -1), ""  # type: tuple[str, list[list[str]]], tuple[float, int], str
+    for delimiter in "\t,;|" if ".tsv" in name.lower() else ",;\t|":
+        longest = csv.field_size_limit(len(head) + 1)  # a setting of the whole process
+        try:
+            lines = [line for line in csv.reader(io.StringIO(head), delimiter=delimiter, skipinitialspace=True) if line]
+        except csv.Error as error:
+            said = str(error)
+            continue
+        finally:
+            csv.field_size_limit(longest)
+        if len(lines) >= _LOOK - 1:
+            lines = lines[:-1]  # may be cut within quotes
+        width = len(lines[0]) if lines else 0
+        share = sum(len(line) == width for line in lines) / max(len(lines), 1)
+        score = (share if width > 1 else 0.0, width)
+        if score > best_score:
+            best, best_score = (delimiter, lines), score
+    if best_score < (0.0, 0):
+        raise DataError(f"{name} is no regular table: {said}")
+    return best
+
+
+def _is_data(cells: Sequence[str]) -> bool:
+    """Whether a first line can be no line of names: half of it numbers, with fractions or repeated ones."""
+    numbers = [cell for cell in cells if _NUMBER.fullmatch(cell)]
+    if len(numbers) < max(1, len(cells) / 2):
+        return False
+    return len(set(numbers)) < len(numbers) or any(not number.lstrip("+-").isdigit() for number in numbers)
+
+
+def _decimal(lines: Sequence[Sequence[str]]) -> str:
+    """A comma if numbers are written 3,5 and none 3.5."""
+    cells = [cell.strip() for line in lines for cell in line]
+    # 5,027 may be five thousand: on such numbers alone nothing is decided, and they are refused by name later.
+    commas = any(
+        re.fullmatch(r"[-+]?\d+,\d+", cell) and not re.fullmatch(r"[-+]?[1-9]\d{0,2},\d{3}", cell) for cell in cells
+    )
+    points = any(re.fullmatch(r"[-+]?\d+\.\d+", cell) for cell in cells)
+    return "," if commas and not points else "."

@@ -1,0 +1,1 @@
+"""Arguments checked, threads, progress, whole-or-nothing files, binomial intervals."""

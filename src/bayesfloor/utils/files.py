@@ -1,0 +1,63 @@
+"""Files that are whole or not there: written under a temporary name, then renamed."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from ..errors import ParameterError
+
+__all__ = ["check_writable", "write_file"]
+
+
+def check_writable(path: str | Path, *, force: bool = False) -> Path:
+    """Refuse, before any work is done, a path that exists (unless `force`) or cannot be written.
+
+    Examples
+    --------
+    >>> check_writable("nowhere/report.md")
+    Traceback (most recent call last):
+    ...
+    bayesfloor.errors.ParameterError: cannot write nowhere/report.md: the directory nowhere does not exist
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise ParameterError(f"cannot write {path}: it is a directory")
+    if path.exists() and not path.is_file():
+        raise ParameterError(f"cannot write {path}: it is no ordinary file")
+    if path.exists() and not force:
+        raise ParameterError(
+            f"{path} exists already: choose another name, or allow overwriting (force=True; --force in the command)"
+        )
+    folder = _followed(path).parent if path.is_symlink() else path.parent
+    if not folder.is_dir():
+        raise ParameterError(f"cannot write {path}: the directory {folder} does not exist")
+    if not os.access(folder, os.W_OK):
+        raise ParameterError(f"cannot write {path}: no permission to write in {folder}")
+    return path
+
+
+def _followed(path: Path) -> Path:
+    """The file that a link stands for: the link itself is not replaced."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):
+        raise ParameterError(f"cannot write {path}: it is a link to itself") from None
+
+
+def write_file(path: str | Path, content: str | bytes, *, force: bool = False) -> Path:
+    """Write text or bytes so that no half-written file is ever seen under the name."""
+    path = check_writable(path, force=force)
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    target = _followed(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)  # mkstemp makes it private
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return path

@@ -1,0 +1,176 @@
+"""Threads and memory: how many tasks run at once, how much they may hold."""
+
+import multiprocessing
+import numbers
+import os
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from functools import cache
+from typing import Any, Protocol, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+from ..errors import ParameterError
+
+__all__ = ["Progress", "Threads", "Workers", "available_memory", "check_memory", "n_threads", "run_tasks"]
+
+Progress = Callable[[str, int, int], None]
+Task = TypeVar("Task")
+
+_GIB = 2**30
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Threads to use: all cores for None, but one inside a worker of someone else's pool."""
+    if n_jobs is None:
+        in_worker = (
+            multiprocessing.parent_process() is not None
+            or multiprocessing.current_process().name.startswith("Loky")
+            or threading.current_thread() is not threading.main_thread()
+        )
+        return 1 if in_worker else _cores()
+    if not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+        raise ParameterError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
+    return int(n_jobs) if n_jobs > 0 else max(1, _cores() + 1 + int(n_jobs))
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):  # not on macOS or Windows
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def available_memory() -> int:
+    """Bytes that can be had without swapping, as far as the system tells; otherwise 4 GiB."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 4 * _GIB
+
+
+def check_memory(what: str, needed: int, memory_limit: int | None) -> int:
+    """Refuse what cannot fit, naming both sizes; return the bytes left over."""
+    limit = available_memory() // 4 if memory_limit is None else int(memory_limit)
+    if needed > limit:
+        source = "a quarter of the free memory" if memory_limit is None else "memory_limit"
+        raise ParameterError(
+            f"{what} needs {needed:,} bytes ({needed / _GIB:.1f} GiB), more than {source}, {limit:,} bytes. "
+            "Use fewer queries, classes or radii, or raise memory_limit"
+        )
+    return limit - needed
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Looking for the loaded libraries takes milliseconds; numpy's is there from the start."""
+    return ThreadpoolController()
+
+
+def run_tasks(
+    work: Callable[[Task], None],
+    tasks: Iterable[Task],
+    threads: int,
+    progress: Progress | None = None,
+    stage: str = "counting",
+) -> None:
+    """Run `work` on every task in threads, with one BLAS thread each.
+
+    Progress is told at most ten times a second. On Ctrl-C, or the first error, no further task starts.
+    """
+    tasks = list(tasks)
+    with _blas().limit(limits=1, user_api="blas"):
+        if threads <= 1 or len(tasks) <= 1:
+            told = 0.0
+            for done, task in enumerate(tasks, start=1):
+                work(task)
+                if progress is not None and (done == len(tasks) or time.monotonic() - told > 0.1):
+                    told = time.monotonic()
+                    progress(stage, done, len(tasks))
+            return
+        remaining, stop, n_done = iter(tasks), threading.Event(), [0] * threads
+
+        def worker(number: int) -> None:
+            while not stop.is_set():
+                try:
+                    task = next(remaining)  # one step of a list's iterator: safe between threads
+                except StopIteration:
+                    return
+                work(task)
+                n_done[number] += 1
+
+        with ThreadPoolExecutor(threads) as pool:
+            try:
+                pending = {pool.submit(worker, number) for number in range(threads)}
+                while pending:
+                    finished, pending = wait(pending, timeout=0.1, return_when=FIRST_EXCEPTION)
+                    for future in finished:
+                        future.result()
+                    if progress is not None:
+                        progress(stage, sum(n_done), len(tasks))
+            except BaseException:
+                stop.set()
+                raise
+
+
+class Pieces(Protocol):
+    """Keeps finished pieces of a run: a checkpoint."""
+
+    def get(self, name: str, make: Callable[[], Any]) -> Any:
+        """The piece of this name: kept already, or made and kept."""
+
+
+class Workers(Protocol):
+    """Where tasks are done: threads here, or the workers of a cluster."""
+
+    def map(
+        self,
+        function: Callable[..., Any],
+        shared: tuple[Any, ...],
+        items: Sequence[Any],
+        stage: str,
+        progress: Progress | None = None,
+    ) -> list[Any]:
+        """``function(*shared, item)`` for each item, in order."""
+
+
+class Threads:
+    """Threads of this process.
+
+    Parameters
+    ----------
+    n : int
+    pieces : Pieces, optional
+        Keeps what is done, so that an interrupted run can go on.
+    """
+
+    def __init__(self, n: int, pieces: "Pieces | None" = None) -> None:
+        self.n, self._pieces = n, pieces
+
+    def map(
+        self,
+        function: Callable[..., Any],
+        shared: tuple[Any, ...],
+        items: Sequence[Any],
+        stage: str,
+        progress: Progress | None = None,
+    ) -> list[Any]:
+        """``function(*shared, item)`` for each item, in order."""
+        results: list[Any] = [None] * len(items)
+
+        def work(number: int) -> None:
+            if self._pieces is None:
+                results[number] = function(*shared, items[number])
+            else:
+                results[number] = self._pieces.get(f"{stage} {number}", lambda: function(*shared, items[number]))
+
+        with warnings.catch_warnings():  # once for all threads, which share the filters
+            warnings.simplefilter("ignore")
+            run_tasks(work, range(len(items)), self.n, progress, stage)
+        return results

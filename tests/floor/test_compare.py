@@ -1,0 +1,210 @@
+"""A model beside the floor: the arithmetic by hand, the words, the refusals, and the coverage on known truths."""
+
+import importlib.util
+import json
+import math
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+from bayesfloor import DataError, DataTypeError, ParameterError, estimate, from_scores, problems
+from bayesfloor.floor._compare import Comparison, compare
+from bayesfloor.floor.result import FloorResult
+from bayesfloor.utils.intervals import ConfidenceInterval, score_interval
+
+
+@pytest.fixture(scope="module")
+def result() -> FloorResult:
+    problem = problems.get("gaussians_4d")
+    X, y = problem.sample(600, random_state=0)
+    return from_scores(problem.posterior(X), y)
+
+
+def given(result: FloorResult, floor: float, low: float, high: float) -> FloorResult:
+    return replace(result, floor=floor, interval=ConfidenceInterval(low, high, 0.95))
+
+
+def test_arms_are_squared_and_added(result: FloorResult) -> None:
+    found = compare(given(result, 0.12, 0.10, 0.15), error=0.2, n_test=500)
+    wilson = score_interval(0.2, 500, 0.95)
+    assert found.error_interval == wilson
+    assert found.room == pytest.approx(0.08, abs=1e-12)
+    assert found.room_interval.low == pytest.approx(0.08 - math.sqrt((0.2 - wilson.low) ** 2 + 0.03**2), abs=1e-12)
+    assert found.room_interval.high == pytest.approx(0.08 + math.sqrt((wilson.high - 0.2) ** 2 + 0.02**2), abs=1e-12)
+    assert found.room_interval.confidence_level == 0.95
+
+
+def test_an_exact_floor_leaves_the_noise_of_the_test(result: FloorResult) -> None:
+    found = compare(given(result, 0.1, 0.1, 0.1), error=0.3, n_test=100)
+    wilson = score_interval(0.3, 100, 0.95)
+    assert found.room_interval.low == pytest.approx(wilson.low - 0.1, abs=1e-12)
+    assert found.room_interval.high == pytest.approx(wilson.high - 0.1, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("error", "verdict", "headline"),
+    [
+        (0.20, "room", "room of 8.0 points (6.5 to 9.5)"),
+        (0.12, "at the floor", "at the floor"),
+        (0.13, "at the floor", "at the floor"),
+        (0.05, "below the floor", "below the floor: check for leakage"),
+    ],
+)
+def test_verdicts(result: FloorResult, error: float, verdict: str, headline: str) -> None:
+    found = compare(given(result, 0.12, 0.11, 0.13), error=error, n_test=5000)
+    assert found.verdict == verdict
+    assert found.headline == headline
+    assert found.sentence.lower().startswith(headline.partition(":")[0])
+    assert found.sentence in str(found)
+    assert f"{error:.2%}" in str(found)
+    assert "5,000 test rows" in str(found)
+    assert json.loads(json.dumps(found.to_dict()))["verdict"] == verdict
+
+
+def test_the_side_that_is_uncertain_is_named(result: FloorResult) -> None:
+    assert "more test rows" in compare(given(result, 0.12, 0.11, 0.13), error=0.12, n_test=50).sentence
+    assert "more rows to estimate" in compare(given(result, 0.12, 0.05, 0.2), error=0.12, n_test=50_000).sentence
+
+
+def test_no_evidence_is_not_called_at_the_floor(result: FloorResult) -> None:
+    few = compare(given(result, 0.12, 0.11, 0.13), error=0.12, n_test=50)
+    assert few.verdict == "cannot tell"
+    left = f"up to {100 * few.room_interval.high:.1f} points above it"
+    assert left in few.headline
+    assert few.sentence.startswith("Cannot tell: ")
+    assert left in few.sentence
+    for floor, verdict in ((0.12, "cannot tell"), (0.18, "at the floor")):  # 3 and 4.5 points are a quarter of them
+        found = compare(given(result, floor, floor, floor), error=floor + 0.002, n_test=600)
+        assert found.room_interval.high - found.room_interval.low > 0.03
+        assert (found.room_interval.high > 0.25 * floor) == (verdict == "cannot tell")
+        assert found.verdict == verdict
+
+
+def test_other_levels_stretch_both_sides(result: FloorResult) -> None:
+    exact = given(result, 0.2, 0.1, 0.3)
+    wide, narrow = (compare(exact, error=0.4, n_test=400, confidence_level=level) for level in (0.99, 0.5))
+    usual = compare(exact, error=0.4, n_test=400)
+    assert wide.room_interval.low < usual.room_interval.low < narrow.room_interval.low
+    assert narrow.floor_interval.high == pytest.approx(0.2 + 0.1 * 0.6744898 / 1.9599640, abs=1e-6)
+    assert wide.floor_interval.confidence_level == 0.99
+
+
+def test_the_readme_opens_with_what_compare_says(result: FloorResult) -> None:
+    text = " ".join((Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8").split())
+    said = re.search(
+        r"errs (\d+) % on ([\d,]+) test rows and the floor is (\d+) % \(95 % interval ([\d.]+) to ([\d.]+) %\), "
+        r"it is at the floor.*?If the floor is (\d+) % \((\d+) to (\d+) %\), there is room",
+        text,
+    )
+    assert said is not None
+    error, n_test, *floors = (float(number.replace(",", "")) for number in said.groups())
+    for (floor, low, high), verdict in ((floors[:3], "at the floor"), (floors[3:], "room")):
+        found = compare(given(result, floor / 100, low / 100, high / 100), error=error / 100, n_test=int(n_test))
+        assert found.verdict == verdict
+
+
+def test_predictions_are_counted(result: FloorResult) -> None:
+    y_true = np.array([0, 1] * 50)
+    y_pred = y_true.copy()
+    y_pred[:7] = 1 - y_pred[:7]
+    found = compare(result, y_true=y_true, y_pred=y_pred)
+    assert (found.error, found.n_test) == (0.07, 100)
+    assert found == compare(result, error=0.07, n_test=100)
+    assert found == compare(result, y_true=pd.Series(y_true), y_pred=list(y_pred))
+
+
+@pytest.mark.parametrize("kind", [str, float, lambda label: f"{label}.0", np.int8])
+def test_labels_match_by_spelling(result: FloorResult, kind) -> None:
+    y_true, y_pred = [0, 1, 1, 0] * 20, [0, 1, 0, 0] * 20
+    found = compare(result, y_true=[kind(label) for label in y_true], y_pred=y_pred)
+    assert found.error == 0.25
+    again = compare(FloorResult.from_json(result.to_json()), y_true=y_true, y_pred=[kind(label) for label in y_pred])
+    assert again == found
+
+
+def test_dates_match_after_json(result: FloorResult) -> None:
+    days = np.array(["2024-01-01", "2024-01-02"], dtype="datetime64[D]")
+    dated = FloorResult.from_json(replace(result, classes=tuple(days)).to_json())
+    y = days[[0, 1, 1, 0] * 20]
+    assert compare(dated, y_true=y, y_pred=y).error == 0
+
+
+def test_other_class_shares_are_noted(result: FloorResult) -> None:
+    y_true = [0] * 190 + [1] * 10
+    found = compare(result, y_true=y_true, y_pred=y_true)
+    assert len(found.notes) == 1
+    assert "5.0% instead of" in found.notes[0]
+    assert found.notes[0] in str(found)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "either error= and n_test=, or y_true= and y_pred="),
+        ({"error": 0.1, "n_test": 10, "y_true": [0], "y_pred": [0]}, "either error="),
+        ({"error": 0.1}, "n_test is missing"),
+        ({"n_test": 100}, "error is missing"),
+        ({"error": 14.3, "n_test": 100}, "if you mean 14.3 %, give 0.143"),
+        ({"error": -0.1, "n_test": 100}, "between 0 and 1"),
+        ({"error": math.nan, "n_test": 100}, "between 0 and 1"),
+        ({"error": "0.1", "n_test": 100}, "between 0 and 1, got '0.1'"),
+        ({"error": True, "n_test": 100}, "between 0 and 1, got True"),
+        ({"error": 0.1, "n_test": 0}, "n_test must be a whole number"),
+        ({"error": 0.1, "n_test": 10.5}, "n_test must be a whole number"),
+        ({"error": 0.1, "n_test": math.nan}, "n_test must be a whole number"),
+        ({"error": 0.1, "n_test": math.inf}, "n_test must be a whole number"),
+        ({"error": 0.1, "n_test": "many"}, "n_test must be a whole number"),
+        ({"error": 0.1, "n_test": 10, "confidence_level": 95}, "confidence_level"),
+        ({"y_true": [0, 1]}, "y_pred is missing"),
+        ({"y_pred": [0, 1]}, "y_true is missing"),
+        ({"y_true": [0, 1, 1], "y_pred": [0, 1]}, "y_true has 3 labels but y_pred has 2"),
+        ({"y_true": [], "y_pred": []}, "y_true is empty"),
+        ({"y_true": [0, 1], "y_pred": [0, None]}, "y_pred contains 1 missing labels"),
+        ({"y_true": [0, math.nan], "y_pred": [0, 1]}, "y_true contains 1 missing labels"),
+        ({"y_true": ["cat", 1], "y_pred": [0, 1]}, "y_true has labels .* not estimated for: 'cat'; it knows 0, 1"),
+        ({"y_true": [0, 1], "y_pred": [0, 2]}, "y_pred has labels .* not estimated for: 2"),
+    ],
+)
+def test_refusals(result: FloorResult, arguments: dict, message: str) -> None:
+    with pytest.raises((ParameterError, DataError), match=message):
+        compare(result, **arguments)
+
+
+def test_what_is_no_result_is_refused() -> None:
+    with pytest.raises(DataTypeError, match="needs a FloorResult"):
+        compare(0.1, error=0.2, n_test=100)  # type: ignore[arg-type]
+
+
+def test_html_is_escaped(result: FloorResult) -> None:
+    hostile = replace(result, classes=("<script>alert(1)</script>", "b"))
+    found = compare(hostile, y_true=[hostile.classes[0]] * 100, y_pred=["b"] * 100)
+    assert "<script>" in str(found)
+    assert "<script>" not in found._repr_html_()
+
+
+def test_coverage_on_known_truths() -> None:
+    # A short run of benchmarks/compare_coverage.py: at a true coverage of 0.9 so few hits have probability < 1e-4.
+    name = "compare_coverage"
+    path = Path(__file__).parents[2] / "benchmarks" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    done = list(module.runs(9, n_draws=40_000, n_rows=(300, 500)))
+    covered = sum(run.covered for run in done)
+    assert covered > binom.ppf(1e-4, len(done), 0.9) - 1
+    assert len({run.problem for run in done}) == 9
+    assert f"in {covered} of 9 runs" in module.page(done)
+
+
+def test_works_on_a_real_estimate() -> None:
+    X, y = problems.get("moons").sample(300, random_state=0)
+    found = compare(estimate(X, y, effort="fast", n_jobs=1), error=0.5, n_test=1000)
+    assert isinstance(found, Comparison)
+    assert found.verdict == "room"

@@ -1,0 +1,444 @@
+"""The learned floor: same answer whatever the order, a ceiling nothing has touched, clear refusals."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+
+from bayesfloor import BayesfloorWarning, DataError, ParameterError, problems
+from bayesfloor.floor._estimate import estimate
+from bayesfloor.floor._from_scores import from_scores
+from bayesfloor.floor.ceiling import held_out_errors
+from bayesfloor.floor.doubts import width_with_more
+from bayesfloor.floor.noise import noise_check
+from bayesfloor.floor.result import FloorResult
+from bayesfloor.floor.rule import Evidence, ScoreSpace, judge, shrunk_shares
+from bayesfloor.library.cross_fit import assign_parts, cross_fit
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return problems.get("mixture_2d").sample(500, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def result(sample) -> FloorResult:
+    return estimate(*sample, effort="fast", n_jobs=1)
+
+
+def test_result_is_coherent(result: FloorResult) -> None:
+    assert result.interval.low <= result.floor <= result.interval.high
+    assert 0 <= result.floor <= result.ceiling <= 1
+    assert sum(result.class_error) == pytest.approx(result.floor)
+    assert sum(share for *_, share in result.pairs()) == pytest.approx(result.floor)
+    assert [point.n_train for point in result.learning_curve] == pytest.approx([400, 200, 100], abs=3)
+    assert {score.name.split()[0] for score in result.learners} >= {"linear", "trees", "boosting", "neighbours"}
+    assert result.posterior is not None
+    np.testing.assert_allclose(result.posterior.sum(axis=1), 1)
+    hardest = result.hardest_rows(5)
+    assert all(hardest[i][1] >= hardest[i + 1][1] for i in range(4))
+    for row, looks, probability in result.suspect_rows(5):
+        assert looks != result.classes[result.labels[row]]
+        assert probability < 0.5
+
+
+def test_rows_classes_and_threads_do_not_matter(sample, result: FloorResult) -> None:
+    X, y = sample
+    order = np.random.default_rng(0).permutation(len(y))
+    renamed = np.array(["zebra", "ape", "mole"])[y]
+    other = estimate(pd.DataFrame(X[order]), renamed[order], effort="fast", n_jobs=2)
+    assert other.floor == pytest.approx(result.floor, abs=1e-6)
+    assert other.interval.high == pytest.approx(result.interval.high, abs=1e-6)
+    assert other.ceiling == pytest.approx(result.ceiling, abs=1e-6)
+    columns = [list(other.classes).index(name) for name in ("zebra", "ape", "mole")]
+    np.testing.assert_allclose(other.posterior[:, columns], result.posterior[order], atol=1e-6)
+    table, renamed_table = np.array(result.pair_error), np.array(other.pair_error)
+    np.testing.assert_allclose(renamed_table[np.ix_(columns, columns)], table, atol=1e-6)
+
+
+@pytest.mark.parametrize("factor", [pytest.param(1e-15, marks=pytest.mark.slow), 1e200])
+def test_tiny_and_huge_units_do_not_matter(factor: float) -> None:
+    X, y = problems.get("gaussians_4d").sample(300, random_state=0)
+    known = estimate(X, y, effort="fast", n_jobs=1).floor
+    assert abs(estimate(X * factor, y, effort="fast", n_jobs=1).floor - known) < 0.005
+    X[:, 0] *= factor
+    assert abs(estimate(X, y, effort="fast", n_jobs=1).floor - known) < 0.005
+
+
+@pytest.mark.slow
+def test_units_of_discrete_columns_do_not_matter() -> None:
+    X, y = problems.get("led").sample(400, random_state=0)
+    known = estimate(X, y, effort="fast", n_jobs=1)
+    assert abs(estimate(X * 3.7 + 0.1, y, effort="fast", n_jobs=1).floor - known.floor) < 0.005
+
+
+def test_one_wild_entry_does_not_flatten_its_column() -> None:
+    X, y = problems.get("gaussians_4d").sample(400, random_state=0)
+    known = estimate(X, y, effort="fast", n_jobs=1)
+    X[0, 1] = 1e20
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayesfloorWarning)
+        assert abs(estimate(X, y, effort="fast", n_jobs=1).floor - known.floor) < 0.01
+
+
+def test_rare_classes_cost_no_learner() -> None:
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(600, 3)), np.arange(600) < 6
+    X[y] += 3
+    rare, even = (estimate(X, labels, effort="fast", n_jobs=1) for labels in (y, X[:, 0] > 0))
+    assert len(rare.learners) >= len(even.learners) - 1  # small mixtures need rows of their own
+
+
+def test_units_hardly_matter(sample, result: FloorResult) -> None:
+    X, y = sample
+    other = estimate(X * [1000.0, 1e-3] + [5.0, -7.0], y, effort="fast", n_jobs=1)
+    assert abs(other.floor - result.floor) < 0.005
+
+
+def test_json_round_trip(result: FloorResult) -> None:
+    again = FloorResult.from_json(result.to_json())
+    assert again == result
+    assert json.loads(result.to_json())["schema"] == 2
+    with pytest.raises(DataError, match="read from JSON"):
+        again.hardest_rows()
+    for text in ("{}", "[1]", "nonsense", '{"schema": 99}'):
+        with pytest.raises(DataError, match="not a result"):
+            FloorResult.from_json(text)
+
+
+def test_it_prints_itself(result: FloorResult) -> None:
+    text = str(result)
+    assert text.startswith("floor")
+    assert "ceiling" in text
+    assert "no method can certify a lower limit" in text
+
+
+def test_labels_are_escaped_in_html() -> None:
+    X, y = problems.get("mixture_2d").sample(200, random_state=0)
+    names = np.array(["<script>alert(1)</script>", "b", "c"])
+    html = estimate(X, names[y], effort="fast", n_jobs=1)._repr_html_()
+    assert "<script>" not in html
+
+
+def test_held_out_rows_touch_no_choice() -> None:
+    # With all labels of the held-out rows flipped, parts, models, settings and weights must come out the same: on two
+    # classes the same decisions then err exactly where they were right.
+    X, y = problems.get("moons").sample(400, random_state=0)
+    fitted = cross_fit(X, y, 2, effort="fast", seed=0)
+    stages, fold = fitted.stages, fitted.fold
+    flipped = np.where(fold == 0, 1 - y, y)
+    refitted = cross_fit(X, flipped, 2, effort="fast", seed=0)
+    again = refitted.stages
+    np.testing.assert_array_equal(refitted.fold, fold)
+    assert (fold == 0).sum() == 80
+    rest = (fold, np.full(400, 1 / 400), np.ones(2), np.random.default_rng(0))
+    held = held_out_errors(stages[0], stages[1], y, *rest)
+    held_flipped = held_out_errors(again[0], again[1], flipped, *rest)
+    assert held.constant is held_flipped.constant is None
+    np.testing.assert_array_equal(held_flipped.tested, held.tested[::-1])
+    np.testing.assert_array_equal(held_flipped.wrong, (held.tested - held.wrong)[::-1])
+    assert 0 < held.wrong.sum() < held.tested.sum()
+
+
+def test_groups_stay_together() -> None:
+    rng = np.random.default_rng(0)
+    groups = rng.integers(0, 40, 400)
+    y = rng.integers(0, 2, 400)
+    part = assign_parts(y, groups, 5, rng)
+    assert all(len(set(part[groups == g])) == 1 for g in range(40))
+
+
+def test_few_or_giant_groups_are_refused(sample) -> None:
+    X, y = sample
+    with pytest.raises(DataError, match="3 groups are too few"):
+        estimate(X, y, groups=np.arange(len(y)) % 3)
+    with pytest.raises(DataError, match="more than half"):
+        estimate(X, y, groups=np.maximum(0, np.arange(len(y)) - len(y) + 10))
+    with pytest.raises(DataError, match="groups: "):
+        estimate(X, y, groups=[None] * len(y))
+
+
+@pytest.mark.parametrize(("seeds", "most"), [(2, 1), pytest.param(8, 2, marks=pytest.mark.slow)])
+def test_groups_keep_ceiling_and_interval_honest(seeds: int, most: int) -> None:
+    # 60 records of ten near-copies each, labels drawn at random: the floor is 0.5, and there are 60 facts, not 600.
+    outside, above = 0, 0
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        record = np.repeat(np.arange(60), 10)
+        X = rng.normal(size=(60, 3))[record] + 1e-3 * rng.normal(size=(600, 3))
+        result = estimate(X, rng.integers(0, 2, 60)[record], groups=record, effort="fast", n_jobs=1)
+        outside += 0.5 not in result.interval
+        above += result.ceiling < 0.5
+    assert outside <= most  # nominal 5 %: more than two of eight have probability 0.006, two of two 0.003
+    assert above <= most
+
+
+def test_groups_undo_near_copies() -> None:
+    # Every row three times, but for the last digits: without groups the neighbours copy their label.
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(150, 3)), 3, axis=0) + 1e-6 * rng.normal(size=(450, 3))
+    y = np.repeat(rng.permutation(np.arange(150) % 2), 3)
+    plain = estimate(X, y, effort="fast", n_jobs=1)
+    grouped = estimate(X, y, groups=np.repeat(np.arange(150), 3), effort="fast", n_jobs=1)
+    assert plain.evidence["error"] < 0.2 < 0.4 < grouped.evidence["error"]
+
+
+class Broken(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        raise RuntimeError("out of luck")
+
+
+class NotANumber(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return np.full((len(X), len(self.classes_)), np.nan)
+
+
+class NoProbabilities(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        self.model_ = LogisticRegression().fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict(self, X):
+        return self.model_.predict(X)
+
+
+def test_own_classifiers_join_and_failures_are_named(sample) -> None:
+    X, y = sample
+    with pytest.warns(BayesfloorWarning, match="Broken.*out of luck.*NotANumber"):
+        result = estimate(
+            X, y, classifiers=[Broken(), NotANumber(), NoProbabilities(), LogisticRegression()], effort="fast", n_jobs=1
+        )
+    names = [score.name for score in result.learners]
+    assert "NoProbabilities" in names
+    assert "LogisticRegression" in names
+    assert "Broken" not in names
+    assert any("out of luck" in note for note in result.notes)
+
+
+class Reversed(LogisticRegression):
+    """Gives its classes in another order than sorted."""
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        self.classes_, self.coef_, self.intercept_ = self.classes_[::-1], -self.coef_, -self.intercept_
+        return self
+
+
+def test_classes_of_a_classifier_in_another_order() -> None:
+    X, y = problems.get("gaussians_10d", shift=2).sample(400, random_state=0)
+    result = estimate(X, y, classifiers={"mine": Reversed()}, effort="fast", n_jobs=1)
+    assert next(s for s in result.learners if s.name == "mine").error < 0.3
+    single = estimate(X, y, classifiers=LogisticRegression(), effort="fast", n_jobs=1)
+    assert "LogisticRegression" in {s.name for s in single.learners}
+    with pytest.raises(ParameterError, match="already"):
+        estimate(X, y, classifiers={"linear": LogisticRegression()})
+    with pytest.raises(ParameterError, match="scikit-learn"):
+        estimate(X, y, classifiers="forest")
+
+
+def test_learners_are_judged_under_the_same_priors() -> None:
+    X, y = problems.get("gaussians_4d", prior=0.1).sample(800, random_state=0)
+    result = estimate(X, y, priors="balanced", effort="fast", n_jobs=1)
+    assert min(s.error for s in result.learners) > result.evidence["error"] - 0.03
+
+
+@pytest.mark.parametrize("seeds", [1, pytest.param(4, marks=pytest.mark.slow)])
+def test_changed_priors(seeds: int) -> None:
+    # The floor is 0.1587 for equal shares and 0.113 for the data's own. The mean over seeds must lie within four
+    # standard errors (of the oracle with these class counts) and 0.01 for the bias that the rule may have.
+    problem = problems.get("gaussians_4d", prior=0.2)
+    off, variance = [], []
+    for seed in range(seeds):
+        X, y = problem.sample(1000, random_state=seed)
+        balanced = estimate(X, y, priors="balanced", effort="fast", n_jobs=1)
+        assert balanced.priors == (0.5, 0.5)
+        assert balanced.ceiling > balanced.floor
+        off.append(balanced.floor - 0.1587)
+        variance.append(sum(0.25 * 0.1587 * 0.8413 / n for n in np.bincount(y)))
+    assert abs(np.mean(off)) < 4 * np.sqrt(np.mean(variance) / seeds) + 0.01
+
+
+def test_pure_noise_and_separated_classes() -> None:
+    X, y = problems.get("pure_noise").sample(600, random_state=0)
+    noise = estimate(X, y, effort="fast", n_jobs=1)
+    assert 2 / 3 in noise.interval
+    X, y = problems.get("separated").sample(600, random_state=0)
+    assert estimate(X, y, effort="fast", n_jobs=1).floor < 0.01
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"effort": "huge"}, "effort must be one of"),
+        ({"confidence_level": 1.0}, "confidence_level"),
+        ({"random_state": -1}, "random_state"),
+        ({"priors": "equal"}, "priors"),
+        ({"groups": [1, 2]}, "groups"),
+    ],
+)
+def test_bad_settings(sample, change: dict, message: str) -> None:
+    with pytest.raises((ParameterError, DataError), match=message):
+        estimate(*sample, **change)
+
+
+def test_too_little_data() -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(DataError, match="20 rows are too few"):
+        estimate(rng.normal(size=(20, 2)), np.arange(20) % 2)
+    with pytest.raises(DataError, match="class True has 3 rows"):
+        estimate(rng.normal(size=(60, 2)), np.arange(60) < 3)
+    tiny = estimate(rng.normal(size=(40, 2)), np.arange(40) % 2, n_jobs=1)
+    assert tiny.interval.high - tiny.interval.low > 0.15
+
+
+def test_constant_scores_and_one_column() -> None:
+    y = np.arange(100) % 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayesfloorWarning)
+        result = estimate(np.r_[np.zeros(99), 1.0][:, None], y, effort="fast", n_jobs=1)
+    assert result.floor > 0.3
+
+
+# --- scores, noise, the rule --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["gaussians_100d", "rayleigh_30d", "twenty_classes"])
+def test_perfect_scores_give_the_floor(name: str) -> None:
+    problem = problems.get(name)
+    X, y = problem.sample(2000, random_state=3)
+    P = problem.posterior(X)
+    noise = np.sqrt(problem.bayes_error * (1 - problem.bayes_error) / 2000)
+    for scores in (P, np.log(np.maximum(P, 1e-12)) * 2 + 5):
+        result = from_scores(scores, y)
+        assert abs(result.floor - problem.bayes_error) < 4 * noise + 0.01
+        assert result.floor <= result.ceiling
+
+
+@pytest.mark.parametrize(("seeds", "least"), [(1, 3), pytest.param(8, 35, marks=pytest.mark.slow)])
+def test_interval_of_scores_covers(seeds: int, least: int) -> None:
+    covered = []
+    for name in ("gaussians_50d", "unequal_gaussians", "mixture_2d", "mixture_10d", "led"):
+        problem = problems.get(name)
+        for seed in range(seeds):
+            X, y = problem.sample(800, random_state=seed)
+            covered.append(problem.bayes_error in from_scores(problem.posterior(X), y, n_jobs=1).interval)
+    # 95 % nominal: 40 runs may miss up to five (probability of more at the nominal rate: 0.014), five runs two (0.001);
+    # the seeds are fixed.
+    assert sum(covered) >= least
+
+
+@pytest.mark.parametrize(("seeds", "most"), [(5, 2), pytest.param(30, 5, marks=pytest.mark.slow)])
+def test_ceiling_keeps_its_level(seeds: int, most: int) -> None:
+    problem = problems.get("gaussians_4d")
+    above = 0
+    for seed in range(seeds):
+        X, y = problem.sample(120, random_state=[seed, 5])
+        above += estimate(X, y, effort="fast", n_jobs=1, random_state=seed).ceiling < problem.bayes_error
+    assert above <= most  # 5 % at most are nominal: more than five of thirty have probability 0.003, two of five 0.001
+
+
+def test_more_data_narrow_the_interval() -> None:
+    judgement = judge(evidence(), 0.95)
+    assert width_with_more(evidence(), 0.95) < 0.7 * (judgement.high - judgement.low)
+
+
+def test_shrunk_shares_are_even_where_counts_could_be() -> None:
+    rng = np.random.default_rng(0)
+    gaps = [shrunk_shares(rng.multinomial(1000, np.full(4, 0.25))).max() - 0.25 for _ in range(200)]
+    plain = [rng.multinomial(1000, np.full(4, 0.25)).max() / 1000 - 0.25 for _ in range(200)]
+    assert np.mean(gaps) < np.mean(plain) / 2
+    assert shrunk_shares(np.array([500, 250, 250])).max() == pytest.approx(0.5, abs=0.01)
+
+
+def test_scores_are_not_called_a_library() -> None:
+    problem = problems.get("gaussians_10d", shift=2)
+    X, y = problem.sample(300, random_state=0)
+    text = str(from_scores(problem.posterior(X), y, n_jobs=1))
+    assert "by these scores alone" in text
+    assert "library" not in text
+
+
+def test_rounded_probabilities_stay_probabilities() -> None:
+    problem = problems.get("mixture_2d")
+    X, y = problem.sample(600, random_state=0)
+    P = problem.posterior(X)
+    exact = from_scores(P, y, n_jobs=1)
+    rounded = from_scores(P.round(2), y, n_jobs=1)
+    assert rounded.notes[0] == "the scores are taken for probabilities"
+    assert abs(exact.floor - rounded.floor) < 0.01
+    order = np.random.default_rng(0).permutation(600)
+    assert from_scores(P[order], y[order], n_jobs=1).floor == pytest.approx(exact.floor, abs=1e-6)
+    with pytest.raises(DataError, match="30 at least"):
+        from_scores(P[:20], y[:20])
+    with pytest.raises(ParameterError, match="random_state"):
+        from_scores(P, y, random_state="a")
+
+
+def test_one_column_of_scores() -> None:
+    problem = problems.get("gaussians_10d", shift=2)
+    X, y = problem.sample(1000, random_state=0)
+    P = problem.posterior(X)[:, 1]
+    both = from_scores(problem.posterior(X), y)
+    assert from_scores(P, y).floor == pytest.approx(both.floor, abs=1e-3)
+    assert from_scores(np.log(P / (1 - P)), y).floor == pytest.approx(both.floor, abs=5e-3)
+
+
+def test_embeddings_are_estimated(sample) -> None:
+    X, y = sample
+    assert from_scores(X, y, effort="fast", n_jobs=1).learning_curve
+    with pytest.raises(DataError, match="nothing is trained"):
+        from_scores(np.eye(3)[y], y, effort="fast")
+
+
+def test_noise_check_compares_with_the_line(sample) -> None:
+    check = noise_check(*sample, rhos=(0.5,), effort="fast", n_jobs=1)
+    assert check.expected[0] == pytest.approx(check.clean.floor + 0.5 * (2 / 3 - check.clean.floor))
+    assert check.largest_gap < 0.08
+    assert "necessary test, not a sufficient one" in str(check)
+    for rhos in ((1.5,), None, "a"):
+        with pytest.raises(ParameterError, match="rhos"):
+            noise_check(*sample, rhos=rhos)
+
+
+def evidence(**changes) -> Evidence:
+    values = {
+        "n": 1000,
+        "n_features": 5,
+        "n_classes": 2,
+        "majority": 0.5,
+        "shrunk_majority": 0.5,
+        "error": 0.2,
+        "plugin": 0.2,
+        "half_error": 0.21,
+        "half_plugin": 0.21,
+        "quarter_error": 0.23,
+        "quarter_plugin": 0.23,
+        "ball": 0.19,
+        "raw": None,
+        "claimed": 0.002,
+        "unsettled": 0.001,
+    }
+    return Evidence(**{**values, **changes})
+
+
+def test_rule_widens_with_doubt_and_confidence() -> None:
+    calm, steep = judge(evidence(), 0.95), judge(evidence(claimed=0.02), 0.95)
+    assert steep.high - steep.low > calm.high - calm.low
+    wide = judge(evidence(), 0.96)
+    assert wide.low <= calm.low <= calm.floor <= calm.high <= wide.high
+    assert judge(evidence(error=0.0, plugin=0.0, ball=0.0), 0.95).floor == 0
+
+
+def test_score_space_has_few_dimensions() -> None:
+    rng = np.random.default_rng(0)
+    for n_classes, dimensions in ((2, 1), (3, 2), (5, 4), (12, 4)):
+        assert ScoreSpace.of(rng.dirichlet(np.ones(n_classes), 50)).n_columns == dimensions

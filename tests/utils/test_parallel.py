@@ -1,0 +1,59 @@
+import multiprocessing
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from bayesfloor import ParameterError
+from bayesfloor.utils import parallel as workers_module
+from bayesfloor.utils.parallel import available_memory, check_memory, n_threads, run_tasks
+from waiting import PATIENCE
+
+
+def test_one_thread_inside_a_worker_of_someone_else():
+    assert n_threads(3) == 3
+    assert n_threads(-1) == n_threads(None) >= 1
+    found = []
+    thread = threading.Thread(target=lambda: found.append(n_threads(None)))
+    thread.start()
+    thread.join()
+    assert found == [1]
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(n_threads, (None,)) == 1
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_every_task_runs_once_and_progress_is_told(threads):
+    done, told = [], []
+    run_tasks(done.append, range(50), threads, lambda *news: told.append(news), "testing")
+    assert sorted(done) == list(range(50))
+    assert told[-1] == ("testing", 50, 50)
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
+def test_an_error_stops_the_rest(error, monkeypatch):
+    begun, done, stop = [], [], threading.Event()
+    monkeypatch.setattr(workers_module, "threading", SimpleNamespace(Event=lambda: stop))
+
+    def work(task):
+        begun.append(task)
+        if task == 1:
+            raise error
+        assert stop.wait(PATIENCE), "the other thread was not told"  # it is at work until then
+        done.append(task)
+
+    before = threading.enumerate()
+    with pytest.raises(error):
+        run_tasks(work, range(1000), 2)
+    assert sorted(begun) == [0, 1], "no further task is begun"
+    assert done == [0]
+    assert threading.enumerate() == before, "nothing goes on in the background"
+
+
+def test_what_cannot_fit_is_refused_with_both_sizes():
+    assert check_memory("it", 100, 1000) == 900
+    with pytest.raises(ParameterError, match=r"the result needs 2,000 bytes .* memory_limit, 1,000 bytes"):
+        check_memory("the result", 2000, 1000)
+    with pytest.raises(ParameterError, match="a quarter of the free memory"):
+        check_memory("the result", 2**60, None)
+    assert available_memory() > 2**20
