@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
+from bayesfloor._types import Floats
 from bayesfloor.counting._ball_counts import BallCounter
 
 __all__ = ["PaperRadiiWithUnit"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

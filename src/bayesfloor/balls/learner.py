@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from .._types import Codes, Floats, RowNumbers
 from ..counting._ball_counts import BallCounter
 from ..counting.block_counts import BlockCounter
 from ..errors import BayesfloorWarning
@@ -27,8 +28,6 @@ from .settings import check_numbers, class_sequence, ensemble, radius_rule, targ
 
 __all__ = ["BenchmarkLearner"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 # Centres where the rows lie in blocks and nobody says how many: their number, not that of the rows, then decides how
 # long it takes, and twenty thousand leave a standard error of 0.3 % at most.
@@ -231,7 +230,7 @@ class BenchmarkLearner(BaseEstimator):
             points.close()
         return self
 
-    def _block_centres(self, blocks: Blocks, n: int) -> Rows:
+    def _block_centres(self, blocks: Blocks, n: int) -> RowNumbers:
         # Another draw than the sample that the library learned its scores from, which `estimate` draws by a seed too.
         return drawn_rows(blocks, n, _seed(self.random_state), 1)[0]
 
@@ -261,7 +260,7 @@ class BenchmarkLearner(BaseEstimator):
         """Rule, target priors and class order; refused before anything takes long."""
         return radius_rule(self.radii), target_priors(self.priors, data), class_sequence(self.class_order, data)
 
-    def _estimate(self, counter: Counter, centres: Rows, unit: float, data: Dataset) -> None:
+    def _estimate(self, counter: Counter, centres: RowNumbers, unit: float, data: Dataset) -> None:
         """All figures, from balls around the centres; `sample_error_` in their order."""
         rule, priors, class_order = self._settle(data)
         nodes, weights, order = ensemble(rule, self.weights, self.n_nodes, self.order, counter.n_features)
@@ -304,7 +303,7 @@ class BenchmarkLearner(BaseEstimator):
             warnings.warn(f"unreliable estimate: {'; '.join(self.reasons_)}", BayesfloorWarning, stacklevel=3)
         return self
 
-    def _centres(self, data: Dataset, points: Floats) -> Rows:
+    def _centres(self, data: Dataset, points: Floats) -> RowNumbers:
         """All rows, or `max_queries` of them drawn per class in proportion, two at least of each."""
         if self.max_queries is None or self.max_queries >= data.n_samples:
             return np.arange(data.n_samples)
@@ -325,8 +324,8 @@ class BenchmarkLearner(BaseEstimator):
     def _count(
         self,
         counter: Counter,
-        centres: Rows,
-        labels: Rows,
+        centres: RowNumbers,
+        labels: Codes,
         radii: Floats,
         weights: Floats,
         data: Dataset,
@@ -354,7 +353,7 @@ class BenchmarkLearner(BaseEstimator):
             n_neighbours[block] = counts.sum(axis=1)
         return terms, errors, loo_errors, n_neighbours
 
-    def _set_errors(self, terms: Floats, own: Rows, data: Dataset, priors: Floats) -> None:
+    def _set_errors(self, terms: Floats, own: Codes, data: Dataset, priors: Floats) -> None:
         """Estimate and its attribution, each adding up to it; rescaled where the upper limit cuts it."""
         n_centres = np.bincount(own, minlength=data.n_classes)
         # Each class counts by its (target) prior: for given priors, and for centres drawn per class.
@@ -370,7 +369,7 @@ class BenchmarkLearner(BaseEstimator):
         self.pair_error_ = pair / len(own)
         self.class_error_ = self.pair_error_.sum(axis=1)
 
-    def _set_interval(self, errors: Floats, own: Rows, data: Dataset, priors: Floats) -> None:
+    def _set_interval(self, errors: Floats, own: Codes, data: Dataset, priors: Floats) -> None:
         """Standard error and interval; with `max_queries` both pay for the centres left out."""
         estimate, left_out = self.bayes_error_, 0.0
         target = None if self.priors is None else priors
@@ -436,13 +435,13 @@ class BenchmarkLearner(BaseEstimator):
         return tags
 
 
-def _lost(scores: Floats, own: Rows) -> Floats:
+def _lost(scores: Floats, own: Codes) -> Floats:
     """1 where another class scores higher than the own one, 0 where none does, shares where they tie."""
     best = scores == scores.max(axis=1, keepdims=True)
     return 1 - best[np.arange(len(own)), own] / best.sum(axis=1)
 
 
-def _class_means(values: Floats, own: Rows, n_classes: int) -> Floats:
+def _class_means(values: Floats, own: Codes, n_classes: int) -> Floats:
     return np.bincount(own, weights=values, minlength=n_classes) / np.bincount(own, minlength=n_classes)
 
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import Floats
 from ..rows.dataset import Dataset
 from ..rows.labels import plain
 
 __all__ = ["Occupancy", "doubts"]
 
-Floats = NDArray[np.float64]
 
 # An empty ball gives the ratio 0, "no error here": above this weighted share of them the estimate is
 # mostly made of silence.

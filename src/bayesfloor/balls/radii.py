@@ -10,6 +10,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._types import Floats, RowNumbers
 from ..errors import ParameterError
 from ..rows.blocks import LARGE
 from ..utils.checks import numbers_from
@@ -19,8 +20,6 @@ from .weights import minimum_norm_weights
 
 __all__ = ["AdaptiveRadii", "Counter", "GivenRadii", "PaperRadii", "RadiusRule"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 # Candidate radii grow by this factor; eight steps double the radius.
 _STEP = 2 ** (1 / 8)
@@ -42,18 +41,18 @@ class Counter(Protocol):
         """Number of coordinates."""
 
     @property
-    def class_counts(self) -> Rows:
+    def class_counts(self) -> RowNumbers:
         """Points of each class."""
 
-    def spread_out(self, n: int) -> Rows:
+    def spread_out(self, n: int) -> RowNumbers:
         """Up to `n` rows, evenly spaced over the rows sorted by their distance from the mean."""
 
-    def rows_at(self, rows: Rows) -> tuple[Floats, Rows]:
+    def rows_at(self, rows: RowNumbers) -> tuple[Floats, RowNumbers]:
         """Points and labels of these rows."""
 
     def blocks(
-        self, radii: Floats, rows: Rows | None = None, progress: Progress | None = None
-    ) -> Iterator[tuple[Rows, NDArray[np.int32]]]:
+        self, radii: Floats, rows: RowNumbers | None = None, progress: Progress | None = None
+    ) -> Iterator[tuple[RowNumbers, NDArray[np.int32]]]:
         """Counts around `rows` (default all) in blocks of bounded memory, as pairs (rows, counts)."""
 
 

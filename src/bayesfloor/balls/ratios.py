@@ -1,16 +1,13 @@
 """Ball counts -> density ratios, and the class shares around each point."""
 
 import numpy as np
-from numpy.typing import NDArray
+
+from .._types import BallCounts, Codes, Floats
 
 __all__ = ["density_ratios", "neighbour_shares"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
-Counts = NDArray[np.int32]
 
-
-def density_ratios(counts: Counts, own: Rows, weights: Floats) -> Floats:
+def density_ratios(counts: BallCounts, own: Codes, weights: Floats) -> Floats:
     """Ensemble estimate of p_c f_c(x) / (p_k f_k(x)) at samples x of class k.
 
     Parameters
@@ -45,7 +42,7 @@ def density_ratios(counts: Counts, own: Rows, weights: Floats) -> Floats:
     return np.asarray(ratios)
 
 
-def neighbour_shares(counts: Counts, weights: Floats) -> Floats:
+def neighbour_shares(counts: BallCounts, weights: Floats) -> Floats:
     """Ensemble estimate of the class probabilities around each centre, the centre left out.
 
     Returns

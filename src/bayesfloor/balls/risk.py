@@ -8,7 +8,8 @@ of the paper appears as `1 - t(u) = min(1, u)`.
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+
+from .._types import Codes, Floats
 
 __all__ = [
     "apply_floor",
@@ -20,11 +21,8 @@ __all__ = [
     "symmetric_terms",
 ]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
-
-def apply_floor(ratios: Floats, own: Rows, priors: Floats, ratio_floor: float) -> Floats:
+def apply_floor(ratios: Floats, own: Codes, priors: Floats, ratio_floor: float) -> Floats:
     """Raise each ratio to at least (p_c / p_k) C_L / C_U, what densities within [C_L, C_U] allow.
 
     The paper prints ``t~ = max{t(x), t(C_L/C_U)}``; as t falls, x >= C_L/C_U caps t from *above*, so it
@@ -39,7 +37,7 @@ def apply_floor(ratios: Floats, own: Rows, priors: Floats, ratio_floor: float) -
     return np.maximum(ratios, ratio_floor * priors / priors[own][:, None])
 
 
-def change_priors(ratios: Floats, own: Rows, priors: Floats, target: Floats) -> Floats:
+def change_priors(ratios: Floats, own: Codes, priors: Floats, target: Floats) -> Floats:
     """Ratios as they would be under the class shares `target` instead of `priors`.
 
     Examples
@@ -51,7 +49,7 @@ def change_priors(ratios: Floats, own: Rows, priors: Floats, target: Floats) -> 
     return ratios * change / change[own][:, None]
 
 
-def error_terms(ratios: Floats, own: Rows, priors: Floats, class_order: str | Sequence[int]) -> Floats:
+def error_terms(ratios: Floats, own: Codes, priors: Floats, class_order: str | Sequence[int]) -> Floats:
     """Terms for "symmetric", "paper", or one class order given as codes."""
     if class_order == "symmetric":
         return symmetric_terms(ratios, own)
@@ -60,7 +58,7 @@ def error_terms(ratios: Floats, own: Rows, priors: Floats, class_order: str | Se
     return ordered_terms(ratios, own, [int(c) for c in class_order])
 
 
-def symmetric_terms(ratios: Floats, own: Rows) -> Floats:
+def symmetric_terms(ratios: Floats, own: Codes) -> Floats:
     """Average over all C! class orders, in closed form.
 
     With the other classes' ratios sorted, R_(1) <= ... <= R_(C-1), the class in place j is the deciding
@@ -92,7 +90,7 @@ def symmetric_terms(ratios: Floats, own: Rows) -> Floats:
     return terms
 
 
-def ordered_terms(ratios: Floats, own: Rows, order: Sequence[int]) -> Floats:
+def ordered_terms(ratios: Floats, own: Codes, order: Sequence[int]) -> Floats:
     """Form of the paper for one class order: each sample against the strongest class before its own.
 
     ``E = 1 - p_1 - (1/N) sum_{k>=2} sum_{y_i=k} t(max_{c<k} R_c(x_i))``; samples of the first class
@@ -116,7 +114,7 @@ def ordered_terms(ratios: Floats, own: Rows, order: Sequence[int]) -> Floats:
     return terms
 
 
-def paper_symmetrised_terms(ratios: Floats, own: Rows, priors: Floats) -> Floats:
+def paper_symmetrised_terms(ratios: Floats, own: Codes, priors: Floats) -> Floats:
     """Two classes: the one-sided estimators of both classes' points, weighted N_2/N and N_1/N.
 
     In print both sums use the same t; p_1 and p_2 have to swap for the points of the first class, which

@@ -5,8 +5,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .._types import Floats
 from ..errors import ParameterError
 from ..rows.dataset import Dataset
 from ..rows.labels import plain
@@ -16,7 +17,6 @@ from .weights import arithmetic_weights, chebyshev_weights, minimum_norm_weights
 
 __all__ = ["check_numbers", "class_sequence", "ensemble", "radius_rule", "target_priors"]
 
-Floats = NDArray[np.float64]
 
 _WEIGHTS = ("chebyshev", "arithmetic", "uniform")
 

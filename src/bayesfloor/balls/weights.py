@@ -20,13 +20,13 @@ import warnings
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .._types import Floats
 from ..errors import BayesfloorWarning, ParameterError
 
 __all__ = ["arithmetic_weights", "chebyshev_weights", "minimum_norm_weights", "uniform_weights"]
 
-Floats = NDArray[np.float64]
 
 # A weighted sum of float64 numbers near 1 is off by about sum |w| * 2^-53.
 _TOLERATED_LOSS = 1e-3

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from .._types import Floats
 from ..balls.learner import BenchmarkLearner
 from ..errors import BayesfloorWarning, ParameterError
 from .bounds import bhattacharyya, cover_hart, cover_hart_lower, henze_penrose, mahalanobis, nearest_neighbour_bounds
@@ -38,7 +38,6 @@ __all__ = [
     "paper_learner",
 ]
 
-Floats = NDArray[np.float64]
 
 _PARTS = (8, 6, 4, 3, 2, 1)  # the data are cut into so many parts for the extrapolation
 _REPEATS = 3

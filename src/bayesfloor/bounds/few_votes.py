@@ -3,14 +3,13 @@
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaincc
 from scipy.stats import binom, nbinom
 
+from .._types import Codes, Floats
+
 __all__ = ["vote_correction"]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 _MOST_VOTES = 200  # above, the correction is computed for so many votes and scaled: it falls as 1/m
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import Codes
 from ..balls.risk import cover_hart_lower
 from ..errors import DataError, DataTypeError, ParameterError
 from ..rows.dataset import feature_matrix, row_keys
@@ -19,7 +20,6 @@ from ..utils.intervals import check_level, lower_limit, upper_limit
 
 __all__ = ["LabelBounds", "duplicate_bounds", "repeated_label_bounds"]
 
-Codes = NDArray[np.int64]
 
 _MANY_PAIRS = 10  # that so many share no label at all is no chance: the two sides are spelt differently
 

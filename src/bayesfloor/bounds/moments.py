@@ -3,12 +3,11 @@
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from .._types import Codes, Floats
 
 __all__ = ["bhattacharyya_coefficient", "gaussian_limits", "linear_limit"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 # A covariance whose smallest eigenvalue is a smaller part of the largest is singular but for rounding.
 _SINGULAR = 1e-10
@@ -16,7 +15,7 @@ _SINGULAR = 1e-10
 _RIDGE = 1e-6
 
 
-def gaussian_limits(points: Floats, labels: Rows, n_classes: int) -> tuple[float, float, bool]:
+def gaussian_limits(points: Floats, labels: Codes, n_classes: int) -> tuple[float, float, bool]:
     """Bhattacharyya's limits, and whether a singular covariance had to be repaired: see `bounds.bhattacharyya`."""
     shares, means, covariances = _moments(points, labels, n_classes)
     made = [_invertible(covariance, points) for covariance in covariances]
@@ -32,7 +31,7 @@ def gaussian_limits(points: Floats, labels: Rows, n_classes: int) -> tuple[float
     return float(2 / n_classes * lower), float(upper), any(repaired for _, repaired in made)
 
 
-def linear_limit(points: Floats, labels: Rows, n_classes: int) -> tuple[float, bool]:
+def linear_limit(points: Floats, labels: Codes, n_classes: int) -> tuple[float, bool]:
     """Upper limit by Mahalanobis distances, and whether a covariance had to be repaired: see `bounds.mahalanobis`."""
     shares, means, covariances = _moments(points, labels, n_classes)
     upper, any_repaired = 0.0, False
@@ -61,7 +60,7 @@ def bhattacharyya_coefficient(difference: Floats, first: Floats, second: Floats)
     return float(np.exp(-max(0.0, distance)))
 
 
-def _moments(points: Floats, labels: Rows, n_classes: int) -> tuple[Floats, list[Floats], list[Floats]]:
+def _moments(points: Floats, labels: Codes, n_classes: int) -> tuple[Floats, list[Floats], list[Floats]]:
     groups = [points[labels == c] for c in range(n_classes)]
     shares = np.array([len(group) for group in groups]) / len(points)
     covariances = [np.cov(group, rowvar=False).reshape(points.shape[1], -1) for group in groups]

@@ -3,17 +3,15 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 
+from .._types import Floats, RowNumbers
 from ..balls.risk import symmetric_terms
 from .votes import arranged, sample_votes
 
 __all__ = ["kde_plugin", "knn_plugin", "nearest_neighbour_ratio"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 # Bandwidths tried: from twice Scott's down to a 16th, for a class may be far narrower than all points together.
 _WIDEST = 2.0
@@ -82,7 +80,7 @@ def kde_plugin(X: Any, y: Any, random_state: Any = 0) -> float:
     return float(1 - np.exp(log_joint.max(axis=1) - logsumexp(log_joint, axis=1)).mean())
 
 
-def _log_kernel_sums(points: Floats, at: Rows, members: Rows, widest: float, n_bandwidths: int) -> Floats:
+def _log_kernel_sums(points: Floats, at: RowNumbers, members: RowNumbers, widest: float, n_bandwidths: int) -> Floats:
     """Log of the summed Gaussian kernels of `members` at the rows `at`, each row itself left out.
 
     One column per bandwidth, each sqrt(2) times narrower than the one before: its kernels are the squares of those.

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .._types import Codes, Floats
 from ..errors import DataError, DataTypeError, ParameterError
 from ..rows.labels import encode_labels, plain
 from ..utils.checks import check_seed, numbers_from
@@ -27,8 +28,6 @@ __all__ = [
     "soft_label_error",
 ]
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 _SUM_TOLERANCE = 1e-3  # probabilities printed with three or four digits still pass
 _VOTE_TOLERANCE = 0.05  # so do shares of votes

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from .._types import Codes, Floats, RowNumbers
 from ..counting._nearest import nearest_labels
 from ..errors import ParameterError
 from ..rows.dataset import row_keys, validate
@@ -22,8 +22,6 @@ from ..rows.scaling import standardize as to_safe_scale
 
 __all__ = ["Sample", "Votes", "arranged", "nearest_votes", "odd_near_root", "sample_votes", "vote_error"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 # Distances that differ by less, relatively, are one distance: on a lattice they differ by rounding only.
 _SAME = 1e-9
@@ -37,7 +35,7 @@ class Sample:
     """Checked data in an arrangement that depends on their content only: see `arranged`."""
 
     points: Floats
-    labels: Rows
+    labels: Codes
     n_classes: int
     copied_share: float
 
@@ -98,11 +96,11 @@ class Votes:
     """
 
     k: int
-    sure: Rows
-    tied: Rows
+    sure: RowNumbers
+    tied: RowNumbers
 
     @property
-    def places(self) -> Rows:
+    def places(self) -> RowNumbers:
         """Places left open in each row."""
         return self.k - self.sure.sum(axis=1)
 
@@ -112,7 +110,7 @@ class Votes:
 
 
 def nearest_votes(
-    points: Floats, labels: Rows, n_classes: int, ks: Sequence[int], n_jobs: int | None = None
+    points: Floats, labels: Codes, n_classes: int, ks: Sequence[int], n_jobs: int | None = None
 ) -> list[Votes]:
     """Votes of the k nearest other rows, for each k, from one search.
 
@@ -152,7 +150,7 @@ def sample_votes(sample: Sample, k: int | None, n_jobs: int | None = None) -> Vo
     return nearest_votes(sample.points, sample.labels, sample.n_classes, [chosen], n_jobs)[0]
 
 
-def _at_distance(points: Floats, labels: Rows, n_classes: int, rows: Rows, distances: Floats) -> Rows:
+def _at_distance(points: Floats, labels: Codes, n_classes: int, rows: RowNumbers, distances: Floats) -> RowNumbers:
     """Points of each class at the given distance from each row, the row itself left out."""
     _, first, place = np.unique(row_keys(points), return_index=True, return_inverse=True)
     counts = np.zeros((len(first), n_classes))
@@ -172,7 +170,7 @@ def _at_distance(points: Floats, labels: Rows, n_classes: int, rows: Rows, dista
     return found
 
 
-def vote_error(votes: Votes, own: Rows, seed: int = 0, *, forgive_ties: bool = False) -> float:
+def vote_error(votes: Votes, own: Codes, seed: int = 0, *, forgive_ties: bool = False) -> float:
     """Share of rows that the votes assign to another class.
 
     Classes that tie for most votes share the row; with `forgive_ties` it counts as right if its own class is
@@ -197,7 +195,7 @@ def vote_error(votes: Votes, own: Rows, seed: int = 0, *, forgive_ties: bool = F
     return float(lost.mean())
 
 
-def _drawn(tied: Rows, places: Rows, rng: np.random.Generator) -> Rows:
+def _drawn(tied: RowNumbers, places: RowNumbers, rng: np.random.Generator) -> RowNumbers:
     """Fill the places from the tied points without replacement: a multivariate hypergeometric draw per row."""
     drawn, left, places = np.empty_like(tied), tied.sum(axis=1), places.copy()
     for c in range(tied.shape[1]):
@@ -207,7 +205,7 @@ def _drawn(tied: Rows, places: Rows, rng: np.random.Generator) -> Rows:
     return drawn
 
 
-def _lost(scores: Rows, own: Rows, forgive_ties: bool) -> Floats:
+def _lost(scores: RowNumbers, own: Codes, forgive_ties: bool) -> Floats:
     best = scores == scores.max(axis=1, keepdims=True)
     wins = best[np.arange(len(own)), own]
     return 1.0 - wins if forgive_ties else 1 - wins / best.sum(axis=1)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._types import Floats
 from ..bounds.soft_labels import (
     LabelBounds,
     SoftLabelResult,
@@ -22,7 +23,6 @@ from ..tables.selection import RawTable, raw_table
 
 __all__ = ["floor_of_labels", "kind_of_labels", "two_labels"]
 
-Floats = NDArray[np.float64]
 
 _SUM_TOLERANCE = 1e-3
 # What arrays of these names hold; those that say most come first.

@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from .._types import Floats
 from ..errors import DataError
 from ..utils.checks import listed
 
 __all__ = ["columns_of_classes", "scores_by_class", "scores_from"]
-
-Floats = NDArray[np.float64]
 
 
 def columns_of_classes(names: Sequence[str], classes: Sequence[str]) -> list[str] | None:

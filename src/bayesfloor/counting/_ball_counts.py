@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._types import BallCounts, Codes, Floats, RowNumbers
 from ..errors import DataError, ParameterError
 from ..rows.blocks import reference_rows
 from ..rows.cluster import is_dask
@@ -22,9 +23,6 @@ from ..utils.parallel import Progress, check_memory, n_threads
 
 __all__ = ["BallCounter", "ball_counts", "group_codes", "labelled_points", "query_points"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
-Counts = NDArray[np.int32]
 
 ALGORITHMS = ("auto", "tiles", "tree", "numpy")
 
@@ -108,7 +106,7 @@ def ball_counts(
 
 
 class BallCounter:
-    """Counts around the points of one data set, for any radii and rows.
+    """BallCounts around the points of one data set, for any radii and rows.
 
     Parameters
     ----------
@@ -132,7 +130,7 @@ class BallCounter:
     def __init__(
         self,
         points: Floats,
-        labels: Rows,
+        labels: Codes,
         n_classes: int,
         n_jobs: int | None = None,
         memory_limit: int | None = None,
@@ -164,29 +162,29 @@ class BallCounter:
         return self.points.shape[1]
 
     @property
-    def class_counts(self) -> Rows:
+    def class_counts(self) -> RowNumbers:
         """Points of each class."""
         return np.bincount(self.labels, minlength=self.n_classes)
 
-    def spread_out(self, n: int) -> Rows:
+    def spread_out(self, n: int) -> RowNumbers:
         """Up to `n` rows, evenly spaced over the rows sorted by their distance from the mean."""
         reference = reference_rows(self.n_samples)
         if reference is None:
             return spread_out(self.points, self.labels, self.n_classes, n)
         return reference[spread_out(self.points[reference], self.labels[reference], self.n_classes, n)]
 
-    def rows_at(self, rows: Rows) -> tuple[Floats, Rows]:
+    def rows_at(self, rows: RowNumbers) -> tuple[Floats, RowNumbers]:
         """Points and labels of these rows."""
         return self.points[rows], self.labels[rows]
 
     def counts(
         self,
         radii: Floats,
-        rows: Rows | None = None,
+        rows: RowNumbers | None = None,
         progress: Progress | None = None,
-        groups: Rows | None = None,
-    ) -> Counts:
-        """Counts around the given rows (default all), each row itself left out: (n, C, L) int32."""
+        groups: Codes | None = None,
+    ) -> BallCounts:
+        """BallCounts around the given rows (default all), each row itself left out: (n, C, L) int32."""
         n_queries = len(self.points) if rows is None else len(rows)
         squared_radii, threads = self._prepare(radii, n_queries)
         chosen = np.arange(len(self.points)) if rows is None else np.asarray(rows, dtype=np.int64)
@@ -205,8 +203,8 @@ class BallCounter:
             self._leave_out_groups(out, chosen, groups, squared_radii)
         return out
 
-    def around(self, queries: Floats, radii: Floats, progress: Progress | None = None) -> Counts:
-        """Counts around points that are not among the data: (n, C, L) int32."""
+    def around(self, queries: Floats, radii: Floats, progress: Progress | None = None) -> BallCounts:
+        """BallCounts around points that are not among the data: (n, C, L) int32."""
         given = np.ldexp(self.points, self._exponent) if self._exponent else self.points
         exponent = safe_exponent(given, queries)
         if exponent != self._exponent:  # far beyond the data: in units in which both fit
@@ -234,9 +232,9 @@ class BallCounter:
         return out
 
     def blocks(
-        self, radii: Floats, rows: Rows | None = None, progress: Progress | None = None
-    ) -> Iterator[tuple[Rows, Counts]]:
-        """Counts around `rows` (default all) in blocks of bounded memory, as pairs (rows, counts)."""
+        self, radii: Floats, rows: RowNumbers | None = None, progress: Progress | None = None
+    ) -> Iterator[tuple[RowNumbers, BallCounts]]:
+        """BallCounts around `rows` (default all) in blocks of bounded memory, as pairs (rows, counts)."""
         everyone = np.arange(len(self.points)) if rows is None else rows
         size = max(256, _BLOCK_BYTES // (4 * self.n_classes * len(radii)))
         if size >= len(everyone):
@@ -308,8 +306,8 @@ class BallCounter:
     # --- the ways to count ----------------------------------------------------------------------------------
 
     def _by_tree(
-        self, chosen: Rows, all_rows: bool, squared_radii: Floats, threads: int, progress: Progress | None
-    ) -> Counts:
+        self, chosen: RowNumbers, all_rows: bool, squared_radii: Floats, threads: int, progress: Progress | None
+    ) -> BallCounts:
         from .trees import Tree
 
         trees = self._in_trees()
@@ -319,7 +317,7 @@ class BallCounter:
         out[np.arange(len(chosen)), self.labels[chosen]] -= 1
         return out
 
-    def _by_numpy(self, queries: Floats, own: Rows, squared_radii: Floats) -> Counts:
+    def _by_numpy(self, queries: Floats, own: Codes, squared_radii: Floats) -> BallCounts:
         n_radii = len(squared_radii)
         cells = self.n_classes * (n_radii + 1)
         out = np.empty((len(queries), self.n_classes, n_radii), dtype=np.int32)
@@ -340,7 +338,7 @@ class BallCounter:
             out[start : start + step] = by_radius.cumsum(axis=2)
         return out
 
-    def _leave_out_groups(self, out: Counts, chosen: Rows, groups: Rows, squared_radii: Floats) -> None:
+    def _leave_out_groups(self, out: BallCounts, chosen: RowNumbers, groups: Codes, squared_radii: Floats) -> None:
         from .kernels import leave_out_groups
 
         members = np.argsort(groups, kind="stable")
@@ -351,7 +349,7 @@ class BallCounter:
 # --- what direct callers pass ---------------------------------------------------------------------------------
 
 
-def labelled_points(X: Any, labels: Any) -> tuple[Floats, Rows, NDArray[Any]]:
+def labelled_points(X: Any, labels: Any) -> tuple[Floats, RowNumbers, NDArray[Any]]:
     """Points, label codes and classes of what a caller passed."""
     points, _ = feature_matrix(X)
     classes, codes = encode_labels(labels)
@@ -360,7 +358,7 @@ def labelled_points(X: Any, labels: Any) -> tuple[Floats, Rows, NDArray[Any]]:
     return points, codes, classes
 
 
-def group_codes(groups: Any, n: int) -> Rows | None:
+def group_codes(groups: Any, n: int) -> RowNumbers | None:
     """Groups of any hashable kind as codes."""
     if groups is None:
         return None
@@ -370,7 +368,7 @@ def group_codes(groups: Any, n: int) -> Rows | None:
     return codes
 
 
-def query_points(queries: Any, points: Floats) -> Rows | tuple[Floats] | None:
+def query_points(queries: Any, points: Floats) -> RowNumbers | tuple[Floats] | None:
     """All rows (None), row numbers, or a one-tuple with a matrix of new points."""
     if queries is None:
         return None

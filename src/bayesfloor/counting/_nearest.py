@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import Codes, Floats, RowNumbers
 from ..errors import ParameterError
 from ..rows.scaling import safe_exponent
 from ..utils.parallel import Progress, check_memory, n_threads, run_tasks
@@ -12,8 +13,6 @@ from ._ball_counts import group_codes, labelled_points, query_points
 
 __all__ = ["nearest_labels"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 # Up to this many features a kd-tree finds few neighbours faster than products of all pairs.
 _TREE_FEATURES = 8
@@ -91,7 +90,9 @@ def nearest_labels(
     return found, np.ldexp(distances, exponent) if exponent else distances
 
 
-def _finished(neighbours: Rows, squared: Floats, labels: NDArray[Any], threads: int) -> tuple[NDArray[Any], Floats]:
+def _finished(
+    neighbours: RowNumbers, squared: Floats, labels: NDArray[Any], threads: int
+) -> tuple[NDArray[Any], Floats]:
     """Labels of the neighbours, and roots of their squared distances, in place."""
     fits = labels.dtype.itemsize == neighbours.dtype.itemsize and labels.dtype.kind != "O"
     found = neighbours.view(labels.dtype) if fits else np.empty(neighbours.shape, dtype=labels.dtype)
@@ -105,8 +106,8 @@ def _finished(neighbours: Rows, squared: Floats, labels: NDArray[Any], threads: 
 
 
 def _by_tiles(
-    X: Floats, Q: Floats, rows: Rows, own: Rows, k: int, groups: Rows, threads: int, progress: Progress | None
-) -> tuple[Rows, Floats]:
+    X: Floats, Q: Floats, rows: RowNumbers, own: Codes, k: int, groups: Codes, threads: int, progress: Progress | None
+) -> tuple[RowNumbers, Floats]:
     from .tiles import Tiles
 
     one_class = np.zeros(len(X), dtype=np.int64)
@@ -114,8 +115,8 @@ def _by_tiles(
 
 
 def _by_tree(
-    X: Floats, Q: Floats, rows: Rows, own: Rows, k: int, groups: Rows, threads: int, progress: Progress | None
-) -> tuple[Rows, Floats]:
+    X: Floats, Q: Floats, rows: RowNumbers, own: Codes, k: int, groups: Codes, threads: int, progress: Progress | None
+) -> tuple[RowNumbers, Floats]:
     """By scipy's kd-tree, then ranked by the distances proper.
 
     The tree adds squares in another order, so that the last places may differ by rounding: a few more neighbours are
@@ -157,14 +158,14 @@ def _by_tree(
     return neighbours, squared
 
 
-def _without(found: NDArray[Any], own: Rows) -> tuple[NDArray[np.int32], Rows]:
+def _without(found: NDArray[Any], own: Codes) -> tuple[NDArray[np.int32], RowNumbers]:
     """Candidates of each query with the query itself taken out, and how many there are."""
     keep = found != own[:, None]
     order = np.argsort(~keep, axis=1, kind="stable")
     return np.take_along_axis(found, order, axis=1).astype(np.int32), keep.sum(axis=1)
 
 
-def _check_k(k: int, points: Floats, own: Rows, groups: Rows | None) -> None:
+def _check_k(k: int, points: Floats, own: Codes, groups: Codes | None) -> None:
     most = len(points) - (1 if (own >= 0).any() else 0)
     if groups is not None:
         most = len(points) - int(np.bincount(groups).max())

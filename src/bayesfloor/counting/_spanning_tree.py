@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import Floats, RowNumbers
 from ..errors import DataError, ParameterError
 from ..rows.dataset import feature_matrix
 from ..rows.scaling import safe_exponent
@@ -17,8 +18,6 @@ from ..utils.parallel import Progress, n_threads, run_tasks
 
 __all__ = ["spanning_tree"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 # Above this many features the boxes of a tree hardly ever exclude anything.
 _TREE_FEATURES = 12
@@ -28,7 +27,7 @@ _TASK_ROWS = 512
 
 def spanning_tree(
     X: Any, *, n_jobs: int | None = None, progress: Progress | None = None, algorithm: str = "auto"
-) -> tuple[Rows, Floats]:
+) -> tuple[RowNumbers, Floats]:
     """Minimum spanning tree of the rows of X under Euclidean distance.
 
     Ties are broken by row numbers, so that the tree is the same on every run.
@@ -93,7 +92,7 @@ def spanning_tree(
 
 
 def _shortest_edges(
-    component: Rows, squared: Floats, nearest: Rows, candidates: NDArray[np.bool_]
+    component: RowNumbers, squared: Floats, nearest: RowNumbers, candidates: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], Floats]:
     """Each component's shortest edge, ties by the smaller row, then the larger."""
     rows = np.flatnonzero(candidates)
@@ -104,7 +103,7 @@ def _shortest_edges(
     return np.stack([small[chosen], large[chosen]], axis=1), squared[rows[chosen]]
 
 
-def _joined(component: Rows, edges: NDArray[np.int64]) -> tuple[Rows, NDArray[np.bool_]]:
+def _joined(component: RowNumbers, edges: NDArray[np.int64]) -> tuple[RowNumbers, NDArray[np.bool_]]:
     """Components after adding edges; edges that two components chose alike are kept once."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -127,7 +126,7 @@ class _TreeSearch:
         self.X, self.threads = X, threads
         self.tree = Tree(X, np.arange(len(X)), _LEAF_SIZE)
 
-    def find(self, rows: Rows, component: Rows, best: Floats, squared: Floats, nearest: Rows) -> None:
+    def find(self, rows: RowNumbers, component: RowNumbers, best: Floats, squared: Floats, nearest: RowNumbers) -> None:
         from .kernels import nearest_foreign_in_tree
 
         tree = self.tree
@@ -155,7 +154,7 @@ class _TreeSearch:
         step = max(_TASK_ROWS, len(rows) // (8 * self.threads))
         run_tasks(work, [slice(i, i + step) for i in range(0, len(rows), step)], self.threads)
 
-    def _components_of_nodes(self, component: Rows) -> Rows:
+    def _components_of_nodes(self, component: RowNumbers) -> RowNumbers:
         """Component of each node whose points all have the same one, else -1."""
         bounds, sorted_component = self.tree.bounds, component[self.tree.rows]
         changes = np.append(0, np.cumsum(sorted_component[1:] != sorted_component[:-1]))
@@ -174,6 +173,6 @@ class _TileSearch:
         self.threads = threads
         self.tiles = Tiles(X, np.zeros(len(X), dtype=np.int64), 1)
 
-    def find(self, rows: Rows, component: Rows, best: Floats, squared: Floats, nearest: Rows) -> None:
+    def find(self, rows: RowNumbers, component: RowNumbers, best: Floats, squared: Floats, nearest: RowNumbers) -> None:
         squared[rows], nearest[rows] = np.inf, -1
         self.tiles.nearest_foreign(rows, component, squared, nearest, self.threads)

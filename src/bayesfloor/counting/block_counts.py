@@ -1,11 +1,11 @@
-"""Counts around rows that lie in blocks: a sum over blocks, hence the same numbers as if all lay in one place."""
+"""BallCounts around rows that lie in blocks: a sum over blocks, hence the same numbers as if all lay in one place."""
 
 from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import BallCounts, Floats, RowNumbers
 from ..rows.blocks import Blocks, Part, class_counts, reference_rows, rows_at
 from ..rows.scaling import spread_out
 from ..utils.parallel import Progress
@@ -13,15 +13,12 @@ from ._ball_counts import BallCounter
 
 __all__ = ["BlockCounter", "count_in_part"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
-Counts = NDArray[np.int32]
 
 # Bytes of counts that are asked for at a time: they come back from every block.
 _BLOCK_BYTES = 64 * 2**20
 
 
-def count_in_part(part: Part, queries: Floats, radii: Floats, n_classes: int) -> Counts:
+def count_in_part(part: Part, queries: Floats, radii: Floats, n_classes: int) -> BallCounts:
     """Rows of a block around each query, by class and radius."""
     if len(part.X) == 0:
         return np.zeros((len(queries), n_classes, len(radii)), dtype=np.int32)
@@ -40,7 +37,7 @@ class BlockCounter:
     def __init__(self, blocks: Blocks) -> None:
         self._blocks = blocks
         self.n_classes = blocks.n_classes
-        self._class_counts: Rows | None = None
+        self._class_counts: RowNumbers | None = None
 
     @property
     def n_samples(self) -> int:
@@ -53,19 +50,19 @@ class BlockCounter:
         return self._blocks.n_columns
 
     @property
-    def class_counts(self) -> Rows:
+    def class_counts(self) -> RowNumbers:
         """Points of each class."""
         if self._class_counts is None:
             self._class_counts = self._blocks.total(partial(class_counts, n_classes=self.n_classes))[0]
         return self._class_counts
 
-    def spread_out(self, n: int) -> Rows:
+    def spread_out(self, n: int) -> RowNumbers:
         """Up to `n` rows, evenly spaced over the rows sorted by their distance from the mean."""
         reference = reference_rows(self.n_samples)
         reference = np.arange(self.n_samples) if reference is None else reference
         return reference[spread_out(*self.rows_at(reference), self.n_classes, n)]
 
-    def rows_at(self, rows: Rows) -> tuple[Floats, Rows]:
+    def rows_at(self, rows: RowNumbers) -> tuple[Floats, RowNumbers]:
         """Points and labels of these rows, in any order."""
         order = np.argsort(rows, kind="stable")
         points, labels = rows_at(self._blocks, rows[order])
@@ -73,9 +70,9 @@ class BlockCounter:
         return points[back], labels[back]
 
     def blocks(
-        self, radii: Floats, rows: Rows | None = None, progress: Progress | None = None
-    ) -> Iterator[tuple[Rows, Counts]]:
-        """Counts around `rows` (default all) in blocks of bounded memory, as pairs (rows, counts)."""
+        self, radii: Floats, rows: RowNumbers | None = None, progress: Progress | None = None
+    ) -> Iterator[tuple[RowNumbers, BallCounts]]:
+        """BallCounts around `rows` (default all) in blocks of bounded memory, as pairs (rows, counts)."""
         everyone = np.arange(self.n_samples) if rows is None else rows
         size = max(256, _BLOCK_BYTES // (4 * self.n_classes * len(radii)))
         for start in range(0, len(everyone), size):

@@ -1,4 +1,4 @@
-"""Counts around the rows of a Dask array, as a Dask array: blocks of queries against blocks of rows."""
+"""BallCounts around the rows of a Dask array, as a Dask array: blocks of queries against blocks of rows."""
 
 import functools
 import uuid
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import BallCounts, Floats, RowNumbers
 from ..errors import DataError, ParameterError
 from ..rows.blocks import Part
 from ..rows.cluster import dask_module
@@ -19,9 +20,6 @@ from .block_counts import count_in_part
 
 __all__ = ["distributed_ball_counts"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
-Counts = NDArray[np.int32]
 Held = tuple[NDArray[Any], NDArray[Any]]
 
 _AT_ONCE = 4  # counts that are added in one task: all of them lie in a worker's memory
@@ -31,7 +29,7 @@ _QUERIES = 16_384  # in a block, if they are not the rows themselves
 def distributed_ball_counts(
     X: Any, y: Any, radii: Floats, *, queries: Any = None, client: Any = None, progress: Progress | None = None
 ) -> Any:
-    """Counts of `ball_counts` around the rows of a Dask array or frame.
+    """BallCounts of `ball_counts` around the rows of a Dask array or frame.
 
     The result is a Dask array that is computed when it is asked for. Every block of queries meets every block of
     rows, so there are as many tasks as chunks squared: up to some hundred chunks are sensible. Values and labels
@@ -102,7 +100,7 @@ def _query_blocks(queries: Any, found: DelayedRows, lazily: Any) -> list[tuple[i
     return [(len(some), lazily((some, None))) for some in points]
 
 
-def _picked_rows(numbers: Rows, found: DelayedRows, lazily: Any) -> Any:
+def _picked_rows(numbers: RowNumbers, found: DelayedRows, lazily: Any) -> Any:
     """Rows of these numbers, from the blocks that hold them."""
     order = np.argsort(numbers, kind="stable")
     edges = np.concatenate([[0], np.cumsum(found.sizes)])
@@ -115,22 +113,22 @@ def _picked_rows(numbers: Rows, found: DelayedRows, lazily: Any) -> Any:
     return lazily(_in_order)(np.argsort(order, kind="stable"), *pieces)
 
 
-def _rows_of(held: Held, rows: Rows) -> Held:
+def _rows_of(held: Held, rows: RowNumbers) -> Held:
     return held[0][rows], held[1][rows]
 
 
-def _in_order(order: Rows, *pieces: Held) -> Held:
+def _in_order(order: RowNumbers, *pieces: Held) -> Held:
     return np.concatenate([X for X, _ in pieces])[order], np.concatenate([codes for _, codes in pieces])[order]
 
 
-def _counted(held: Held, block: tuple[NDArray[Any], Any], radii: Floats, n_classes: int) -> Counts:
+def _counted(held: Held, block: tuple[NDArray[Any], Any], radii: Floats, n_classes: int) -> BallCounts:
     X, codes = held
     part = Part(0, 0, np.ascontiguousarray(X, dtype=np.float64), codes.astype(np.int64))
     with alone():
         return count_in_part(part, np.ascontiguousarray(block[0], dtype=np.float64), radii, n_classes)
 
 
-def _without_own(counts: Counts, block: tuple[NDArray[Any], Any]) -> Counts:
+def _without_own(counts: BallCounts, block: tuple[NDArray[Any], Any]) -> BallCounts:
     """A point's distance to itself is exactly 0: it was counted once at every radius."""
     if block[1] is None:
         return counts

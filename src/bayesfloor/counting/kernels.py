@@ -10,6 +10,8 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import BallCounts, Floats, RowNumbers, Singles
+
 __all__ = [
     "build_tree",
     "collect_near",
@@ -23,11 +25,7 @@ __all__ = [
     "rank_candidates",
 ]
 
-Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
-Rows = NDArray[np.int64]
-Counts = NDArray[np.int32]
-Codes = NDArray[np.int16]
+ShortCodes = NDArray[np.int16]
 
 _CHUNK = 512  # entries of a tile row that are scanned for all radii while they are in the first-level cache
 _CODE_RANGE, _CODE_LIMIT = np.float32(30_000), np.float32(32_000)  # codes of the radii, and of what is beyond them
@@ -86,7 +84,7 @@ def _scan(values: Singles, upper: np.float32, lower: np.float32) -> tuple[np.int
 
 
 @_jit()
-def _scan_codes(codes: Codes, lower: np.int16, upper: np.int16, columns: Codes) -> tuple[np.int16, np.int16]:
+def _scan_codes(codes: ShortCodes, lower: np.int16, upper: np.int16, columns: ShortCodes) -> tuple[np.int16, np.int16]:
     certain, possible = np.int16(0), np.int16(0)
     for j in range(codes.size):
         inside = np.int16(codes[j] < lower)
@@ -98,7 +96,13 @@ def _scan_codes(codes: Codes, lower: np.int16, upper: np.int16, columns: Codes) 
 
 @_jit()
 def _scan_four_codes(
-    c0: Codes, c1: Codes, c2: Codes, c3: Codes, lower: np.int16, upper: np.int16, columns: Codes
+    c0: ShortCodes,
+    c1: ShortCodes,
+    c2: ShortCodes,
+    c3: ShortCodes,
+    lower: np.int16,
+    upper: np.int16,
+    columns: ShortCodes,
 ) -> tuple[np.int16, np.int16, np.int16, np.int16, np.int16]:
     k0, k1, k2, k3 = np.int16(0), np.int16(0), np.int16(0), np.int16(0)
     possible = np.int16(0)
@@ -120,7 +124,7 @@ def _scan_four_codes(
 
 @_jit()
 def _encode(
-    row: Singles, half: Singles, own_half: np.float32, base: np.float32, scale: np.float32, codes: Codes
+    row: Singles, half: Singles, own_half: np.float32, base: np.float32, scale: np.float32, codes: ShortCodes
 ) -> None:
     """Subtract `half` from the row's products, and write half squared distances as 16-bit codes.
 
@@ -146,7 +150,7 @@ def _limits(limit: float, slack: float) -> tuple[np.float32, np.float32]:
 
 @_jit()
 def _decide_codes(
-    codes: Codes,
+    codes: ShortCodes,
     low_code: np.int16,
     high_code: np.int16,
     values: Singles,
@@ -154,9 +158,9 @@ def _decide_codes(
     slack: float,
     x: Floats,
     Y: Floats,
-    rows: Rows,
+    rows: RowNumbers,
     squared_radius: float,
-    columns: Codes,
+    columns: ShortCodes,
 ) -> int:
     """Count the pairs within among those whose codes do not tell; add them to `columns`."""
     found = 0
@@ -184,7 +188,7 @@ def _decide(
     lower: np.float32,
     x: Floats,
     Y: Floats,
-    rows: Rows,
+    rows: RowNumbers,
     squared_radius: float,
 ) -> int:
     """Count the undecided pairs that are within."""
@@ -210,16 +214,16 @@ def _set_limits(limits: Floats, slack: float, upper: Singles, lower: Singles) ->
 def count_in_tile(
     S: Singles,
     half: Singles,
-    own: Rows,
+    own: RowNumbers,
     limits: Floats,
     slack: Floats,
-    segments: Rows,
+    segments: RowNumbers,
     squared_radii: Floats,
     X: Floats,
-    x_rows: Rows,
+    x_rows: RowNumbers,
     Y: Floats,
-    y_rows: Rows,
-    counts: Counts,
+    y_rows: RowNumbers,
+    counts: BallCounts,
 ) -> None:
     """Add the counts of a tile to its rows.
 
@@ -262,18 +266,18 @@ def count_in_tile(
 def count_in_tile_both_ways(
     S: Singles,
     half: Singles,
-    row_class: Rows,
+    row_class: RowNumbers,
     row_half: Floats,
     half_radii: Floats,
     slack: Floats,
-    segments: Rows,
+    segments: RowNumbers,
     squared_radii: Floats,
     X: Floats,
-    x_rows: Rows,
-    y_rows: Rows,
-    codes: Codes,
-    counts: Counts,
-    column_counts: Counts,
+    x_rows: RowNumbers,
+    y_rows: RowNumbers,
+    codes: ShortCodes,
+    counts: BallCounts,
+    column_counts: BallCounts,
 ) -> None:
     """As `count_in_tile`, for rows and columns of the same matrix that have no point in common.
 
@@ -360,13 +364,13 @@ def count_in_tile_both_ways(
 @_jit()
 def leave_out_groups(
     X: Floats,
-    rows: Rows,
-    groups: Rows,
-    members: Rows,
-    starts: Rows,
-    labels: Rows,
+    rows: RowNumbers,
+    groups: RowNumbers,
+    members: RowNumbers,
+    starts: RowNumbers,
+    labels: RowNumbers,
     squared_radii: Floats,
-    counts: Counts,
+    counts: BallCounts,
 ) -> None:
     """Take the pairs within a group out of the counts around `rows`.
 
@@ -387,7 +391,7 @@ def leave_out_groups(
 
 
 @_jit()
-def build_tree(X: Floats, leaf_size: int) -> tuple[Rows, Rows, Floats, Floats]:
+def build_tree(X: Floats, leaf_size: int) -> tuple[RowNumbers, RowNumbers, Floats, Floats]:
     """Balanced kd-tree with children 2k+1 and 2k+2: order of the rows, bounds of the nodes, their boxes.
 
     Node k holds rows ``order[bounds[k, 0] : bounds[k, 1]]``; all leaves are on one level.
@@ -475,17 +479,17 @@ def _count_at_most(values: Floats, limit: float) -> np.int64:
 @_jit()
 def count_around_leaves(
     points: Floats,
-    bounds: Rows,
+    bounds: RowNumbers,
     low: Floats,
     high: Floats,
     first: int,
     last: int,
     ref_columns: Floats,
-    ref_bounds: Rows,
+    ref_bounds: RowNumbers,
     ref_low: Floats,
     ref_high: Floats,
     squared_radii: Floats,
-    counts: Counts,
+    counts: BallCounts,
     only_estimate: bool,
 ) -> int:
     """Count reference points around the points in leaves first..last of another tree; returns pairs computed.
@@ -567,12 +571,12 @@ def count_around_leaves(
 def collect_near(
     S: Singles,
     half: Singles,
-    own: Rows,
+    own: RowNumbers,
     lower: Singles,
     first_column: int,
-    candidates: Counts,
+    candidates: BallCounts,
     values: Singles,
-    n_found: Rows,
+    n_found: RowNumbers,
 ) -> None:
     """Append the columns with S - half >= lower to each row's candidates; past the buffer only count."""
     capacity, width = candidates.shape[1], S.shape[1]
@@ -604,17 +608,17 @@ def collect_near(
 @_jit()
 def measure_candidates(
     Q: Floats,
-    q_rows: Rows,
-    q_groups: Rows,
+    q_rows: RowNumbers,
+    q_groups: RowNumbers,
     Y: Floats,
-    groups: Rows,
-    candidates: Counts,
+    groups: RowNumbers,
+    candidates: BallCounts,
     values: Singles,
     least: Singles,
-    n_found: Rows,
-    y_rows: Rows,
+    n_found: RowNumbers,
+    y_rows: RowNumbers,
     index_bits: int,
-    rows: Rows,
+    rows: RowNumbers,
     squared: Floats,
     keys: NDArray[np.uint64],
 ) -> None:
@@ -659,11 +663,11 @@ def measure_candidates(
 def rank_candidates(
     keys: NDArray[np.uint64],
     index_bits: int,
-    n_found: Rows,
-    rows: Rows,
+    n_found: RowNumbers,
+    rows: RowNumbers,
     squared: Floats,
     complete_below: Floats,
-    neighbours: Rows,
+    neighbours: RowNumbers,
     distances: Floats,
     settled: NDArray[np.bool_],
 ) -> None:
@@ -708,12 +712,12 @@ def nearest_foreign_in_tile(
     half: Singles,
     slack: Floats,
     X: Floats,
-    x_rows: Rows,
-    y_rows: Rows,
-    component: Rows,
+    x_rows: RowNumbers,
+    y_rows: RowNumbers,
+    component: RowNumbers,
     best_product: Floats,
     best_squared: Floats,
-    best_row: Rows,
+    best_row: RowNumbers,
 ) -> None:
     """Improve each row's nearest point of another component; ties go to the smaller row."""
     for i in range(S.shape[0]):
@@ -743,17 +747,17 @@ def nearest_foreign_in_tile(
 
 @_jit()
 def nearest_foreign_in_tree(
-    queries: Rows,
+    queries: RowNumbers,
     X: Floats,
-    order: Rows,
-    bounds: Rows,
+    order: RowNumbers,
+    bounds: RowNumbers,
     low: Floats,
     high: Floats,
-    node_component: Rows,
-    component: Rows,
+    node_component: RowNumbers,
+    component: RowNumbers,
     component_best: Floats,
     best_squared: Floats,
-    best_row: Rows,
+    best_row: RowNumbers,
 ) -> None:
     """Find, for each query row, its nearest point of another component; ties go to the smaller row.
 

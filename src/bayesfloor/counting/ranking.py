@@ -5,14 +5,11 @@ import threading
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import BallCounts, Codes, Floats, RowNumbers, Singles
 from .kernels import measure_candidates, rank_candidates
 
 __all__ = ["rank_all", "rank_some", "ranked"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
-Counts = NDArray[np.int32]
-Singles = NDArray[np.float32]
 
 _local = threading.local()
 _NONE: Singles = np.empty((1, 0), dtype=np.float32)
@@ -20,15 +17,15 @@ _NONE: Singles = np.empty((1, 0), dtype=np.float32)
 
 def ranked(
     Q: Floats,
-    q_rows: Rows,
-    own: Rows,
+    q_rows: RowNumbers,
+    own: Codes,
     Y: Floats,
-    groups: Rows,
-    candidates: Counts,
-    n_found: Rows,
-    y_rows: Rows,
+    groups: Codes,
+    candidates: BallCounts,
+    n_found: RowNumbers,
+    y_rows: RowNumbers,
     complete_below: Floats,
-    neighbours: Rows,
+    neighbours: RowNumbers,
     squared: Floats,
     values: Singles = _NONE,
     least: Singles = _NONE[0],
@@ -57,7 +54,7 @@ def ranked(
     return settled
 
 
-def _room(n: int, width: int) -> tuple[Rows, Floats, NDArray[np.uint64]]:
+def _room(n: int, width: int) -> tuple[RowNumbers, Floats, NDArray[np.uint64]]:
     """Room for rows, distances and keys, used again by the next call in this thread: new pages are slow."""
     if getattr(_local, "size", 0) < n * width:
         _local.size = n * width
@@ -66,14 +63,16 @@ def _room(n: int, width: int) -> tuple[Rows, Floats, NDArray[np.uint64]]:
     return first.view(np.int64), second, third.view(np.uint64)
 
 
-def rank_all(Q: Floats, q_row: int, own: int, Y: Floats, groups: Rows, neighbours: Rows, squared: Floats) -> None:
+def rank_all(
+    Q: Floats, q_row: int, own: int, Y: Floats, groups: Codes, neighbours: RowNumbers, squared: Floats
+) -> None:
     """Write the nearest of all points to one query: for the few that candidates do not settle."""
     others = np.flatnonzero(np.arange(len(Y)) != own)
     rank_some(Q, q_row, own, Y, groups, others, neighbours, squared)
 
 
 def rank_some(
-    Q: Floats, q_row: int, own: int, Y: Floats, groups: Rows, rows: Rows, neighbours: Rows, squared: Floats
+    Q: Floats, q_row: int, own: int, Y: Floats, groups: Codes, rows: RowNumbers, neighbours: RowNumbers, squared: Floats
 ) -> None:
     """Write the nearest of the given rows to one query."""
     ranked(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import BallCounts, Codes, Floats, RowNumbers, Singles
 from ..utils.parallel import Progress, run_tasks
 from .kernels import (
     collect_near,
@@ -24,10 +25,6 @@ from .ranking import rank_all, ranked
 
 __all__ = ["Tiles"]
 
-Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
-Rows = NDArray[np.int64]
-Counts = NDArray[np.int32]
 
 TILE_ROWS, TILE_COLUMNS = 512, 512  # one megabyte of float32: what a core's second-level cache holds
 _PART = 112  # features per product when there are many
@@ -48,7 +45,7 @@ class Tiles:
     n_classes : int
     """
 
-    def __init__(self, X: Floats, labels: Rows, n_classes: int) -> None:
+    def __init__(self, X: Floats, labels: Codes, n_classes: int) -> None:
         self.X, self.n_classes = X, n_classes
         self._mean = X.mean(axis=0)
         self._scale = 1.0
@@ -130,14 +127,14 @@ class Tiles:
         """All columns, a tile's width at a time."""
         return _slices(0, len(self.Z), TILE_COLUMNS)
 
-    def _classes(self, columns: slice) -> tuple[slice, Rows]:
+    def _classes(self, columns: slice) -> tuple[slice, RowNumbers]:
         """Classes among the columns, and where each begins."""
         first, last = int(self.labels[columns.start]), int(self.labels[columns.stop - 1]) + 1
         starts = np.clip(self.class_starts[first : last + 1], columns.start, columns.stop) - columns.start
         return slice(first, last), starts
 
-    def count_all(self, squared_radii: Floats, threads: int, progress: Progress | None) -> Counts:
-        """Counts around every point, each pair looked at once."""
+    def count_all(self, squared_radii: Floats, threads: int, progress: Progress | None) -> BallCounts:
+        """BallCounts around every point, each pair looked at once."""
         n, n_radii = len(self.Z), len(squared_radii)
         counts = np.zeros((n, self.n_classes, n_radii), dtype=np.int32)  # in sorted order until the end
         limits = self.limits(self.norms, squared_radii)
@@ -200,9 +197,9 @@ class Tiles:
         return out
 
     def count_around(
-        self, Q: Floats, q_rows: Rows, own: Rows, squared_radii: Floats, threads: int, progress: Progress | None
-    ) -> Counts:
-        """Counts around rows `q_rows` of Q; `own` is each one's row in the data, or -1."""
+        self, Q: Floats, q_rows: RowNumbers, own: Codes, squared_radii: Floats, threads: int, progress: Progress | None
+    ) -> BallCounts:
+        """BallCounts around rows `q_rows` of Q; `own` is each one's row in the data, or -1."""
         counts = np.zeros((len(q_rows), self.n_classes, len(squared_radii)), dtype=np.int32)
         local = threading.local()
 
@@ -225,13 +222,13 @@ class Tiles:
     def nearest(
         self,
         Q: Floats,
-        q_rows: Rows,
-        own: Rows,
+        q_rows: RowNumbers,
+        own: Codes,
         k: int,
-        groups: Rows,
+        groups: Codes,
         threads: int,
         progress: Progress | None,
-    ) -> tuple[Rows, Floats]:
+    ) -> tuple[RowNumbers, Floats]:
         """Rows and squared distances of the k nearest points around rows `q_rows` of Q, ties by row.
 
         A sample of the columns gives each query a limit that somewhat more than k points pass. Those are collected
@@ -289,7 +286,9 @@ class Tiles:
         run_tasks(panel, _slices(0, len(q_rows), _NEAREST_ROWS), threads, progress, "nearest points")
         return neighbours, squared
 
-    def nearest_foreign(self, rows: Rows, component: Rows, squared: Floats, nearest: Rows, threads: int) -> None:
+    def nearest_foreign(
+        self, rows: RowNumbers, component: RowNumbers, squared: Floats, nearest: RowNumbers, threads: int
+    ) -> None:
         """Lower `squared` and set `nearest` of these rows to their nearest point of another component."""
         local = threading.local()
 
@@ -322,13 +321,13 @@ class Tiles:
         self,
         rows: Singles,
         norms: Floats,
-        own: Rows,
+        own: Codes,
         limits: Floats,
         squared_radii: Floats,
         Q: Floats,
-        q_rows: Rows,
+        q_rows: RowNumbers,
         columns: slice,
-        counts: Counts,
+        counts: BallCounts,
         tile: Singles,
         buffer: Singles | None,
     ) -> None:
@@ -352,7 +351,7 @@ class Tiles:
         counts[:, among] += part
 
 
-def _kth_largest(values: Singles, found: Rows, k: int) -> Floats:
+def _kth_largest(values: Singles, found: RowNumbers, k: int) -> Floats:
     """k-th largest of the values found for each row; -inf where there are fewer."""
     width = max(k, int(found.max(initial=0)))
     seen = np.where(np.arange(width) < found[:, None], values[:, :width], np.float32(-np.inf))

@@ -1,16 +1,13 @@
 """Low dimension: a kd-tree per class, whole nodes counted at once."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import BallCounts, Codes, Floats, RowNumbers
 from ..utils.parallel import Progress, run_tasks
 from .kernels import build_tree, count_around_leaves
 
 __all__ = ["ClassTrees", "Tree"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
-Counts = NDArray[np.int32]
 
 LEAF_SIZE = 96
 _LEAVES_PER_TASK = 32
@@ -19,7 +16,7 @@ _LEAVES_PER_TASK = 32
 class Tree:
     """Balanced kd-tree over the rows of a matrix, all leaves on one level."""
 
-    def __init__(self, X: Floats, rows: Rows, leaf_size: int = LEAF_SIZE) -> None:
+    def __init__(self, X: Floats, rows: RowNumbers, leaf_size: int = LEAF_SIZE) -> None:
         chosen = np.ascontiguousarray(X[rows])
         order, self.bounds, self.low, self.high = build_tree(chosen, leaf_size)
         self.rows = rows[order]
@@ -35,7 +32,7 @@ class Tree:
 class ClassTrees:
     """One tree per class of the data."""
 
-    def __init__(self, X: Floats, labels: Rows, n_classes: int) -> None:
+    def __init__(self, X: Floats, labels: Codes, n_classes: int) -> None:
         self.n_classes = n_classes
         self.trees = [Tree(X, np.flatnonzero(labels == c)) for c in range(n_classes)]
         self._columns = [np.ascontiguousarray(tree.points.T) for tree in self.trees]
@@ -56,8 +53,8 @@ class ClassTrees:
 
     def count(
         self, queries: list[Tree], n_queries: int, squared_radii: Floats, threads: int, progress: Progress | None
-    ) -> Counts:
-        """Counts around the points of the query trees, which hold their own rows of the result.
+    ) -> BallCounts:
+        """BallCounts around the points of the query trees, which hold their own rows of the result.
 
         A query point that is among the data is counted as its own neighbour.
         """
@@ -80,7 +77,7 @@ class ClassTrees:
         return counts
 
     def _count(
-        self, tree: Tree, first: int, last: int, c: int, squared_radii: Floats, part: Counts, only_estimate: bool
+        self, tree: Tree, first: int, last: int, c: int, squared_radii: Floats, part: BallCounts, only_estimate: bool
     ) -> int:
         reference = self.trees[c]
         return count_around_leaves(

@@ -7,10 +7,10 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import chisquare
 
+from .._types import Codes
 from ..errors import DataError, DataTypeError, ParameterError
 from ..rows.labels import encode_labels, plain
 from ..utils.checks import listed
@@ -20,7 +20,6 @@ from .rule import check_carried
 
 __all__ = ["Comparison", "compare"]
 
-Codes = NDArray[np.int64]
 
 _CLOSE, _CLOSE_SHARE = 0.02, 0.25  # a model is at the floor if it can be no further from it, in points or as a share
 _CHANCE = 1e-3  # class shares less likely than this are not those of the floor

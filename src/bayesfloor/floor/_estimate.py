@@ -7,8 +7,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .._types import Codes, Floats, RowNumbers
 from ..balls.settings import target_priors
 from ..errors import BayesfloorWarning, DataError, ParameterError
 from ..library.arrangement import EFFORTS, check_size, grouped_rows, named_classifiers, without_copies
@@ -25,9 +26,6 @@ from .rule import summarise
 from .run import Run
 
 __all__ = ["estimate"]
-
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 
 def estimate(
@@ -130,7 +128,12 @@ def estimate(
 
 
 def _estimate_whole(
-    data: Dataset, groups: Rows | None, remarks: tuple[str, ...], row_numbers: Rows | None, request: Request, run: Run
+    data: Dataset,
+    groups: Codes | None,
+    remarks: tuple[str, ...],
+    row_numbers: RowNumbers | None,
+    request: Request,
+    run: Run,
 ) -> FloorResult:
     """Cross-fit the library on all rows, but once on each record."""
     data, groups, kept = without_copies(data, groups, request.seed)

@@ -6,9 +6,9 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from .._types import Floats
 from ..errors import DataError
 from ..library.arrangement import check_size
 from ..library.fold import log_probabilities
@@ -27,8 +27,6 @@ from .result import Estimate, FloorResult, LearnerScore
 from .rule import shrunk_shares, summarise
 
 __all__ = ["from_scores"]
-
-Floats = NDArray[np.float64]
 
 
 def from_scores(

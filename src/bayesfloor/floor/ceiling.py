@@ -3,17 +3,15 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from .._types import Codes, Counts, Floats, RowNumbers
 from ..library.pool import Pool, Stage
 from ..rows.draws import one_of_each
 from ..utils.intervals import upper_limit
 
 __all__ = ["Certificate", "HeldOut", "ceiling", "group_limit", "held_out_errors"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 _BETS = np.array([0.25, 0.5, 1.0, 2.0, 4.0])  # times the bet that would be best for errors at random
 
@@ -56,13 +54,13 @@ class HeldOut:
         Rows of the largest group; what to stake on each group (see `group_limit`).
     """
 
-    wrong: Rows
-    tested: Rows
+    wrong: Counts
+    tested: Counts
     constant: int | None = None
     largest: float = 1.0
     bet: float = 1.0
 
-    def with_classes(self, codes: Rows) -> "HeldOut":
+    def with_classes(self, codes: Codes) -> "HeldOut":
         """The same with the classes in another order: class c has had the code ``codes[c]``."""
         constant = None if self.constant is None else int(np.flatnonzero(codes == self.constant)[0])
         return HeldOut(self.wrong[..., codes], self.tested[..., codes], constant, self.largest, self.bet)
@@ -90,7 +88,7 @@ def ceiling(held: HeldOut, priors: Floats | None, confidence_level: float) -> fl
     return float(min(priors @ limits, 1 - priors.max()))
 
 
-def _limit(held: HeldOut, wrong: Rows, tested: Rows, level: float) -> float:
+def _limit(held: HeldOut, wrong: Counts, tested: Counts, level: float) -> float:
     if not tested.sum():
         return 1.0
     if wrong.ndim == 0:
@@ -98,7 +96,7 @@ def _limit(held: HeldOut, wrong: Rows, tested: Rows, level: float) -> float:
     return group_limit(wrong, tested, held.largest, held.bet, level)
 
 
-def group_limit(wrong: Rows, sizes: Rows, largest: float, bet: float, confidence_level: float) -> float:
+def group_limit(wrong: Counts, sizes: Counts, largest: float, bet: float, confidence_level: float) -> float:
     r"""Upper limit of a row-weighted error rate from groups of unequal size, valid for any number of them.
 
     With S errors among the M rows of a group the error rate is t = E[S] / E[M], so that E[M (t - S/M)] = 0: who bets on
@@ -145,12 +143,12 @@ def group_limit(wrong: Rows, sizes: Rows, largest: float, bet: float, confidence
 def held_out_errors(
     whole: Stage,
     half: Stage,
-    y: Rows,
-    fold: Rows,
+    y: Codes,
+    fold: Codes,
     row_weights: Floats,
     change: Floats,
     rng: np.random.Generator,
-    groups: Rows | None = None,
+    groups: Codes | None = None,
 ) -> HeldOut:
     """Count the errors on held-out rows of a classifier that no choice made on them has touched.
 
@@ -186,7 +184,7 @@ def held_out_errors(
     return HeldOut(table[0], table[1], constant, size, bet)
 
 
-def _bet(free_sizes: Rows, n_held: int) -> float:
+def _bet(free_sizes: RowNumbers, n_held: int) -> float:
     """The stake that grows fastest at a 95 % limit if errors fall at random: from the sizes of the other groups."""
     spread = float(((free_sizes / free_sizes.max()) ** 2).mean()) / 8
     return float(np.sqrt(2 * np.log(20) / (n_held * spread)))

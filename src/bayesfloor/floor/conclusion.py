@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from .._types import Codes, Floats, RowNumbers
 from ..bounds.bounds import Bound
 from ..library.arrangement import EFFORTS, independent_rows
 from ..rows.dataset import Dataset
@@ -21,9 +19,6 @@ from .result import CurvePoint, Estimate, FloorResult
 from .rule import Evidence, judge, shrunk_shares
 
 __all__ = ["Counted", "conclude", "pair_shares"]
-
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +49,8 @@ class Counted:
     pairs: Floats
     bounds: tuple[Bound, ...]
     posterior: Floats | None = None
-    labels: Rows | None = None
-    row_numbers: Rows | None = None
+    labels: Codes | None = None
+    row_numbers: RowNumbers | None = None
 
 
 def conclude(

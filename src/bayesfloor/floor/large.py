@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import Counts, Floats, Mask, RowNumbers
 from ..balls.settings import target_priors
 from ..errors import BayesfloorWarning, ParameterError
 from ..library.arrangement import EFFORTS, check_size, near_points
@@ -38,10 +39,6 @@ from .run import Run
 from .scorer import DIGITS, Scorer, in_sample
 
 __all__ = ["check_memory", "estimate_in_blocks"]
-
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 
 def estimate_in_blocks(table: BlockTable, request: Request, run: Run) -> FloorResult:
@@ -114,7 +111,7 @@ def _unkept(workers: Workers) -> Workers:
     return Threads(workers.n) if isinstance(workers, Threads) else workers
 
 
-def _view(X: Floats, kept: Rows, standard: Standard) -> NDArray[np.float32]:
+def _view(X: Floats, kept: RowNumbers, standard: Standard) -> NDArray[np.float32]:
     """Rows as the library sees them, in the precision of trees."""
     return near_points(standard, X[:, kept]).astype(np.float32)
 
@@ -125,8 +122,8 @@ def _concluded(
     learned: Learned,
     scorer: Scorer,
     data: Dataset,
-    counts: Rows,
-    added: Rows,
+    counts: Counts,
+    added: Counts,
     priors: Floats | None,
     request: Request,
 ) -> FloorResult:
@@ -199,7 +196,7 @@ def _of_sample(bound: Any, n: int) -> Any:
     return replace(bound, rests_on=f"{bound.rests_on}; from {n:,} of the rows")
 
 
-def _sampled(table: BlockTable, numbers: Rows, counts: Rows) -> tuple[Dataset, Rows]:
+def _sampled(table: BlockTable, numbers: RowNumbers, counts: Counts) -> tuple[Dataset, RowNumbers]:
     """The rows drawn, as data with the class counts of all rows; and which columns vary among them."""
     X, codes = rows_at(table.blocks, numbers)
     data = dataset_of(X, list(table.names), table.classes, codes)
@@ -244,9 +241,9 @@ def _kept_pieces(scorer: Scorer, pieces: Checkpoint | None) -> Any:
 class _Sums:
     """What is added up over all rows; `new` are those by which nothing was trained or chosen."""
 
-    wrong: Rows
-    wrong_new: Rows
-    new: Rows
+    wrong: Counts
+    wrong_new: Counts
+    new: Counts
     doubt: float
     pairs: Floats
 
@@ -260,7 +257,7 @@ class _Sums:
         )
 
 
-def _sums(part: Part, used: Sequence[Rows], class_weights: Floats) -> _Sums:
+def _sums(part: Part, used: Sequence[RowNumbers], class_weights: Floats) -> _Sums:
     P, codes, n_classes = part.X, part.codes, len(class_weights)
     missed = P.argmax(axis=1) != codes
     new = np.ones(len(P), dtype=bool)
@@ -277,7 +274,13 @@ def _sums(part: Part, used: Sequence[Rows], class_weights: Floats) -> _Sums:
 
 
 def _balls(
-    table: BlockTable, P: Blocks, learned: Learned, data: Dataset, kept: Rows, priors: Floats | None, request: Request
+    table: BlockTable,
+    P: Blocks,
+    learned: Learned,
+    data: Dataset,
+    kept: RowNumbers,
+    priors: Floats | None,
+    request: Request,
 ) -> tuple[float, str, float | None]:
     """Epsilon-ball ensemble on the scores of all rows, and on the columns where there are few."""
     request.tell("balls in score space", 0)
@@ -306,5 +309,5 @@ def _coordinates(part: Part, space: ScoreSpace) -> Floats:
     return np.round(space.apply(part.X), DIGITS)
 
 
-def _columns(part: Part, kept: Rows) -> Floats:
+def _columns(part: Part, kept: RowNumbers) -> Floats:
     return part.X[:, kept]

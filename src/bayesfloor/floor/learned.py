@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import Codes, Floats
 from ..balls.learner import BenchmarkLearner
 from ..bounds.bounds import Bound, all_bounds
 from ..errors import BayesfloorWarning
@@ -34,8 +34,6 @@ __all__ = [
     "train",
 ]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 FEW_FEATURES = 6  # up to so many the balls may be full in the features themselves
 MAX_QUERIES = 20_000
@@ -62,9 +60,9 @@ class Trained:
     """
 
     rows: Floats
-    labels: Rows
+    labels: Codes
     arrangement: Arrangement
-    groups: Rows | None
+    groups: Codes | None
     row_weights: Floats
     change: Floats
     fitted: CrossFit
@@ -148,7 +146,7 @@ class Learned(Trained):
 def train(
     data: Dataset,
     *,
-    groups: Rows | None,
+    groups: Codes | None,
     shares: Floats,
     classifiers: Mapping[str, Any],
     effort: str,
@@ -210,7 +208,7 @@ def ball_learner(
     )
 
 
-def ball_estimate(P: Floats, labels: Rows, priors: Floats | None, n_jobs: int | None) -> tuple[float, str]:
+def ball_estimate(P: Floats, labels: Codes, priors: Floats | None, n_jobs: int | None) -> tuple[float, str]:
     """Epsilon-ball ensemble in the space of the scores, and how full its balls are, in words."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayesfloorWarning)

@@ -8,8 +8,8 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import Codes
 from ..balls.settings import target_priors
 from ..errors import ParameterError
 from ..library.arrangement import EFFORTS
@@ -24,8 +24,6 @@ from .rule import check_carried
 from .run import Run
 
 __all__ = ["Request"]
-
-Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +61,7 @@ class Request:
         """For the result."""
         return {"effort": self.effort, "random_state": int(self.seed)}
 
-    def pieces(self, data: Dataset, run: Run, groups: Rows | None = None) -> Checkpoint | None:
+    def pieces(self, data: Dataset, run: Run, groups: Codes | None = None) -> Checkpoint | None:
         """The checkpoint of a run on rows at hand."""
         if run.checkpoint is None:
             return None

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import Codes, Floats, RowNumbers
 from ..errors import DataError, ParameterError
 from ..library.arrangement import EFFORTS
 from ..rows.blocks import BLOCK_ROWS, ArrayBlocks, Blocks, Part, RowFile, rows_at
@@ -24,8 +25,6 @@ from .run import Run
 
 __all__ = ["BlockTable", "FileRows", "Gathered", "opened", "table_of"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 _GROUPS = "groups are kept together on one machine only: estimate on a sample of them"
 
@@ -54,7 +53,7 @@ class BlockTable:
     names: tuple[str, ...]
     remarks: tuple[str, ...] = ()
     whole: Dataset | None = None
-    row_numbers: Rows | None = None
+    row_numbers: RowNumbers | None = None
     workers: Workers | None = None
 
 
@@ -73,7 +72,7 @@ class Gathered:
 
 
 def table_of(
-    data: Dataset, request: Request, run: Run, remarks: tuple[str, ...] = (), row_numbers: Rows | None = None
+    data: Dataset, request: Request, run: Run, remarks: tuple[str, ...] = (), row_numbers: RowNumbers | None = None
 ) -> BlockTable:
     """Rows in memory, checked."""
     blocks = _blocks(data.X, data.labels, data.n_classes, request, run)
@@ -83,7 +82,7 @@ def table_of(
     return BlockTable(blocks, data.classes, kept, remarks, data, row_numbers)
 
 
-def _blocks(X: Any, codes: Rows, n_classes: int, request: Request, run: Run) -> ArrayBlocks:
+def _blocks(X: Any, codes: Codes, n_classes: int, request: Request, run: Run) -> ArrayBlocks:
     """As many rows at a time as memory allows."""
     threads = n_threads(request.n_jobs)
     size = run.rows_at_a_time(threads, int(X.shape[1]))

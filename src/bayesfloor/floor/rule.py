@@ -14,8 +14,8 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import Codes, Counts, Floats
 from ..errors import ParameterError
 
 __all__ = [
@@ -31,8 +31,6 @@ __all__ = [
     "unsettled",
 ]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 _SURELY = 3.0  # standard errors
 _HELD = 5  # rows that hold the slope of labels on margins to 1, where hardly a decision is unsettled
@@ -122,13 +120,13 @@ class Judgement:
     high: float
 
 
-def summarise(P: Floats, y: Rows, weights: Floats) -> tuple[float, float]:
+def summarise(P: Floats, y: Codes, weights: Floats) -> tuple[float, float]:
     """Error of the most probable class, and mean of 1 - its probability; rows count by their weights."""
     wrong = P.argmax(axis=1) != y
     return float(weights @ wrong), float(weights @ (1 - P.max(axis=1)))
 
 
-def unsettled(whole: Floats, half: Floats, y: Rows, weights: Floats) -> tuple[float, float]:
+def unsettled(whole: Floats, half: Floats, y: Codes, weights: Floats) -> tuple[float, float]:
     """What is at stake where two stages decide differently: as their posteriors claim, and as labels confirm.
 
     See `Evidence`; rows count by their weights, which add up to 1.
@@ -143,7 +141,7 @@ def unsettled(whole: Floats, half: Floats, y: Rows, weights: Floats) -> tuple[fl
     return claimed, float(share * claimed)
 
 
-def shrunk_shares(counts: Rows) -> Floats:
+def shrunk_shares(counts: Counts) -> Floats:
     """Class shares shrunk toward equal ones (James and Stein), by as much as the counts could be equal but for chance.
 
     Examples

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import Codes, Floats, RowNumbers
 from ..library.arrangement import near_points
 from ..library.cross_fit import Library, training
 from ..library.fold import Fold, Unseen
@@ -19,8 +20,6 @@ from .learned import Learned, reweighted
 
 __all__ = ["DIGITS", "Scorer", "in_sample"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 # Probabilities are rounded here: how a matrix product is cut into blocks changes digits far behind.
 DIGITS = 9
@@ -46,20 +45,20 @@ class Scorer:
     """
 
     standard: Standard
-    kept: Rows
+    kept: RowNumbers
     models: list[tuple[Any, float]]
     fold: Fold
     shifts: Floats
     change: Floats
-    codes: Rows
-    numbers: Rows
+    codes: Codes
+    numbers: RowNumbers
     posterior: Floats
     forests: Forests | None
     grown: tuple[Any, Any] | None
     forest_weight: float
 
     @property
-    def used(self) -> list[Rows]:
+    def used(self) -> list[RowNumbers]:
         """Numbers of the rows that trained or weighed the models by which all new rows are scored.
 
         Those of a forest, too, that carries no weight: without them it might have carried some.
@@ -70,8 +69,8 @@ class Scorer:
     def of(
         cls,
         learned: Learned,
-        kept: Rows,
-        numbers: Rows,
+        kept: RowNumbers,
+        numbers: RowNumbers,
         forests: Forests | None,
         threads: int,
         progress: Progress | None,
@@ -149,7 +148,7 @@ def _trained(fold: Fold, library: Library, setting: tuple[str, str]) -> Any:
         return library.learners()[learner](fold)[name]
 
 
-def in_sample(part: Part, numbers: Rows) -> tuple[NDArray[np.bool_], slice]:
+def in_sample(part: Part, numbers: RowNumbers) -> tuple[NDArray[np.bool_], slice]:
     """Which rows of a block belong to the sample, and where the sample has them."""
     low, high = np.searchsorted(numbers, [part.start, part.start + len(part.X)])
     known = np.zeros(len(part.X), dtype=bool)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import Codes, Floats, RowNumbers
 from ..counting._ball_counts import group_codes
 from ..errors import DataError, DataTypeError, ParameterError
 from ..rows.blocks import reference_rows
@@ -27,8 +27,6 @@ __all__ = [
     "without_copies",
 ]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 # Rows that a model is trained on at most.
 EFFORTS = {"fast": 2_000, "balanced": 10_000, "thorough": 50_000}
@@ -36,7 +34,7 @@ _FAR = 100.0  # standardized values are clipped here: a single entry of 1e20 mus
 _FEWEST_ROWS, _FEWEST_PER_CLASS, _FEWEST_GROUPS = 30, 5, 10
 
 
-def grouped_rows(groups: Any, n: int) -> Rows:
+def grouped_rows(groups: Any, n: int) -> RowNumbers:
     """Group of each row, as a code."""
     try:
         codes = group_codes(groups, n)
@@ -57,7 +55,7 @@ def grouped_rows(groups: Any, n: int) -> Rows:
     return codes
 
 
-def independent_rows(data: Dataset, priors: Floats | None, groups: Rows | None) -> int:
+def independent_rows(data: Dataset, priors: Floats | None, groups: Codes | None) -> int:
     """Number of rows that would carry as much: changed class shares and groups of several rows cost some (Kish)."""
     n = float(data.n_samples if priors is None else 1 / (priors**2 / data.class_counts).sum())
     if groups is not None:
@@ -99,12 +97,12 @@ class Arrangement:
 
     standard: Standard
     near: Floats
-    order: Rows
-    codes: Rows
+    order: RowNumbers
+    codes: Codes
     digest: int
 
     @classmethod
-    def of(cls, data: Dataset, groups: Rows | None = None) -> "Arrangement":
+    def of(cls, data: Dataset, groups: Codes | None = None) -> "Arrangement":
         """Of the rows of `data`; equal ones by their groups."""
         reference = reference_rows(len(data.X))
         standard = Standard.of(data.X if reference is None else data.X[reference], unit_variance=True)
@@ -120,12 +118,14 @@ class Arrangement:
         return cls(standard, near, order_by_content(points, own, data.n_classes, groups), codes, digest(keys, own))
 
     @property
-    def back(self) -> Rows:
+    def back(self) -> RowNumbers:
         """Where the arranged rows were."""
         return np.argsort(self.order)
 
 
-def without_copies(data: Dataset, groups: Rows | None, seed: int) -> tuple[Dataset, Rows | None, Rows | None]:
+def without_copies(
+    data: Dataset, groups: Codes | None, seed: int
+) -> tuple[Dataset, RowNumbers | None, RowNumbers | None]:
     """Each record once, by a random one of its rows; its groups, and the rows kept (None: all of them).
 
     Groups that have copies of one record are one group.
@@ -140,7 +140,7 @@ def without_copies(data: Dataset, groups: Rows | None, seed: int) -> tuple[Datas
     return data.rows(kept), groups, kept
 
 
-def _joined(groups: Rows, records: Rows) -> Rows:
+def _joined(groups: Codes, records: Codes) -> RowNumbers:
     """Groups made one wherever a record has rows in several."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

@@ -13,9 +13,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+from .._types import Codes, Floats, RowNumbers, Singles
 from ..errors import BayesfloorWarning, DataError
 from ..utils.parallel import Progress, Threads, Workers
 from .fold import Fold, Unseen, log_probabilities
@@ -24,9 +24,6 @@ from .pool import N_FOLDS, Stage
 
 __all__ = ["CrossFit", "Library", "cross_fit", "folds", "training"]
 
-Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
-Rows = NDArray[np.int64]
 
 _SEEN = 5  # rows of each class that a limited training set keeps
 
@@ -37,8 +34,8 @@ _SEEN = 5  # rows of each class that a limited training set keeps
 @dataclass(frozen=True, eq=False)
 class _Task:
     stage: int
-    train: Rows
-    predict: Sequence[Rows]  # each set goes to one copy of the stage
+    train: RowNumbers
+    predict: Sequence[RowNumbers]  # each set goes to one copy of the stage
     seed: int
 
 
@@ -59,13 +56,13 @@ class CrossFit:
     """
 
     stages: list[Stage]
-    fold: Rows
+    fold: Codes
     dropped: list[str]
     library: "Library"
     tasks: list[_Task]
 
 
-def assign_parts(labels: Rows, groups: Rows | None, n_parts: int, rng: np.random.Generator) -> Rows:
+def assign_parts(labels: Codes, groups: Codes | None, n_parts: int, rng: np.random.Generator) -> RowNumbers:
     """Part 0..n_parts-1 of each row, balanced within each class; rows of one group stay together."""
     part = np.empty(len(labels), dtype=np.int64)
     if groups is not None:
@@ -83,7 +80,7 @@ def assign_parts(labels: Rows, groups: Rows | None, n_parts: int, rng: np.random
     return part
 
 
-def folds(y: Rows, groups: Rows | None, rng: np.random.Generator) -> Rows:
+def folds(y: Codes, groups: Codes | None, rng: np.random.Generator) -> RowNumbers:
     """Fold 0 is a plain random sample of rows, or groups, as a certified count needs; the others are stratified.
 
     Of groups a fixed number: stopping at a fifth of the rows would take large groups too often.
@@ -99,10 +96,10 @@ def folds(y: Rows, groups: Rows | None, rng: np.random.Generator) -> Rows:
 
 def cross_fit(
     X: Floats,
-    y: Rows,
+    y: Codes,
     n_classes: int,
     *,
-    groups: Rows | None = None,
+    groups: Codes | None = None,
     extra: Mapping[str, Any] | None = None,
     effort: str = "balanced",
     max_rows: int = 10_000,
@@ -169,7 +166,7 @@ class Library:
     seed: int
     extra: tuple[tuple[str, Any], ...] = ()
 
-    def fold(self, X: Floats, y: Rows, task: "_Task") -> Fold:
+    def fold(self, X: Floats, y: Codes, task: "_Task") -> Fold:
         """What a task trains on."""
         return Fold(X[task.train], y[task.train], self.n_classes, self.seed + task.seed, self.effort)
 
@@ -178,7 +175,7 @@ class Library:
         return {**LIBRARY, **{name: _wrapped(name, model) for name, model in self.extra}}
 
 
-def _scores_of_unseen(X: Floats, y: Rows, library: Library, task: _Task) -> tuple[dict[str, Any], list[str]]:
+def _scores_of_unseen(X: Floats, y: Codes, library: Library, task: _Task) -> tuple[dict[str, Any], list[str]]:
     """What all learners, trained on the rows of a task, say of the rows they have not seen; and which failed."""
     found: dict[str, dict[str, Singles]] = {}
     failures: list[str] = []
@@ -221,7 +218,7 @@ def _checked(found: dict[str, Floats], shape: tuple[int, int]) -> dict[str, Sing
     return {setting: P.astype(np.float32) for setting, P in found.items()}
 
 
-def _gathered(tasks: Sequence[_Task], results: list[Any], y: Rows, n_classes: int) -> list[Stage]:
+def _gathered(tasks: Sequence[_Task], results: list[Any], y: Codes, n_classes: int) -> list[Stage]:
     """Stages with the settings that every model of every stage has.
 
     Where a training set has one class only, as quarters may have of rare ones, all predict that class.
@@ -259,7 +256,7 @@ def _gathered(tasks: Sequence[_Task], results: list[Any], y: Rows, n_classes: in
     return stages
 
 
-def _at_most(rows: Rows, y: Rows, limit: int, rng: np.random.Generator) -> Rows:
+def _at_most(rows: RowNumbers, y: Codes, limit: int, rng: np.random.Generator) -> RowNumbers:
     """So many rows, drawn at random, but for a few of each class that every model should see."""
     if len(rows) <= limit:
         return rows

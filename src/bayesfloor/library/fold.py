@@ -6,13 +6,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
+
+from .._types import Codes, Floats, RowNumbers
 
 __all__ = ["COMPONENTS", "WIDE", "Fold", "Scale", "Unseen", "log_probabilities"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 _LEAST = 1e-4  # no probability is below this: one learner's certainty must not veto all others
 _FAR = 8.0  # standardized features are clipped here
@@ -34,7 +33,7 @@ class Fold:
     """
 
     X: Floats
-    y: Rows
+    y: Codes
     n_classes: int
     seed: int
     effort: str = "balanced"
@@ -45,7 +44,7 @@ class Fold:
         return len(self.y)
 
     @cached_property
-    def counts(self) -> Rows:
+    def counts(self) -> RowNumbers:
         """Training rows per class."""
         return np.bincount(self.y, minlength=self.n_classes)
 
@@ -203,7 +202,7 @@ class Components:
         return np.asarray((Z - self.mean) @ self.axes / self.scale)
 
 
-def log_probabilities(P: Floats, columns: Rows | None = None, n_classes: int | None = None) -> Floats:
+def log_probabilities(P: Floats, columns: RowNumbers | None = None, n_classes: int | None = None) -> Floats:
     """Logarithms of probabilities, none below the least; `columns` are the classes that P knows.
 
     Examples

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import Codes, Floats, RowNumbers
 from ..rows.blocks import Blocks, rows_at
 from ..rows.draws import Draws
 from ..utils.parallel import Progress, Threads, Workers
@@ -22,8 +23,6 @@ from .pool import Stage
 
 __all__ = ["FOREST_ROWS", "Forests", "forest_rows"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 # Rows of one forest at most.
 FOREST_ROWS = {"fast": 50_000, "balanced": 200_000, "thorough": 500_000}
@@ -53,15 +52,15 @@ class Forests:
     """
 
     X: NDArray[np.float32]
-    y: Rows
-    numbers: Rows
+    y: Codes
+    numbers: RowNumbers
     n_classes: int
     seed: int
     effort: str
 
     @classmethod
     def drawn(
-        cls, blocks: Blocks, sample: Rows, m: int, view: Any, codes: Rows, draws: Draws, effort: str
+        cls, blocks: Blocks, sample: RowNumbers, m: int, view: Any, codes: Codes, draws: Draws, effort: str
     ) -> "Forests":
         """Draw twice `m` rows that are not in the sample; `view` turns columns into what the library sees."""
         rng = draws.rng("forests")
@@ -112,7 +111,7 @@ class Forests:
         return replace(self, X=self.X[:0], y=self.y[:0])
 
 
-def _grown(forests: Forests, leaf: int, rows: Rows) -> Any:
+def _grown(forests: Forests, leaf: int, rows: RowNumbers) -> Any:
     from sklearn.ensemble import ExtraTreesClassifier
 
     d = forests.X.shape[1]
@@ -127,7 +126,7 @@ def _grown(forests: Forests, leaf: int, rows: Rows) -> Any:
         return trees.fit(forests.X[rows], forests.y[rows])
 
 
-def _forest_logs(forests: Forests, rows: Floats, task: tuple[Rows, int]) -> NDArray[np.float32]:
+def _forest_logs(forests: Forests, rows: Floats, task: tuple[RowNumbers, int]) -> NDArray[np.float32]:
     """What a forest of some of the rows says about the sample."""
     part, leaf = task
     return forests.logs(_grown(forests, leaf, part), rows).astype(np.float32)

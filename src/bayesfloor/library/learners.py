@@ -10,16 +10,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.special import log_softmax
 
+from .._types import Codes, Floats, RowNumbers
 from .fold import COMPONENTS, WIDE, Fold, Scale, Unseen, log_probabilities
 
 __all__ = ["FOREST", "LIBRARY", "Learner", "Models"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 Models = dict[str, Callable[[Unseen], Floats]]
 Learner = Callable[[Fold], Models]
 
@@ -305,14 +303,14 @@ def interactions(fold: Fold) -> Models:
     }
 
 
-def _binned(places: _Ranks, rows: Floats) -> Rows:
+def _binned(places: _Ranks, rows: Floats) -> RowNumbers:
     return np.minimum((places.of(rows) + 1) / 2 * _BINS, _BINS - 1).astype(np.int64)
 
 
-def _strongest_pairs(bins: Rows, y: Rows, n_classes: int) -> list[tuple[int, int]]:
+def _strongest_pairs(bins: RowNumbers, y: Codes, n_classes: int) -> list[tuple[int, int]]:
     """Pairs by mutual information with the class beyond that of the two columns by themselves."""
 
-    def information(codes: Rows, n_codes: int) -> float:
+    def information(codes: Codes, n_codes: int) -> float:
         table = np.bincount(codes * n_classes + y, minlength=n_codes * n_classes).reshape(n_codes, n_classes) / len(y)
         expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0)
         return float((table[table > 0] * np.log(table[table > 0] / expected[table > 0])).sum())

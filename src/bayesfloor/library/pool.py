@@ -3,15 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
+from .._types import Codes, Floats, RowNumbers, Singles
+
 __all__ = ["N_FOLDS", "Pool", "Stage", "pooled"]
 
-Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
-Rows = NDArray[np.int64]
 
 N_FOLDS = 5
 _POOL_ROWS = 20_000  # rows that decide the weights of the pool
@@ -50,7 +48,7 @@ class Pool:
     shifts: Floats
 
     @classmethod
-    def fit(cls, stage: Stage, y: Rows, rows: Rows) -> "Pool":
+    def fit(cls, stage: Stage, y: Codes, rows: RowNumbers) -> "Pool":
         """Choose by log-loss on these rows, then weigh by penalised likelihood; weights are not negative."""
         if len(rows) > _POOL_ROWS:
             rows = rows[np.linspace(0, len(rows) - 1, _POOL_ROWS).astype(np.int64)]
@@ -84,7 +82,7 @@ class Pool:
         found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": 60}).x
         return cls(chosen, found[:k], found[k:])
 
-    def predict(self, stage: Stage, rows: Rows) -> Floats:
+    def predict(self, stage: Stage, rows: RowNumbers) -> Floats:
         """Pooled probabilities of these rows."""
         T = _centred(stage.logs[np.ix_(np.array(self.chosen), rows)])
         return np.exp(log_softmax(np.tensordot(self.weights, T, 1) + self.shifts, axis=1))
@@ -96,7 +94,7 @@ def _centred(logs: Singles) -> Floats:
 
 
 def pooled(
-    stage: Stage, y: Rows, rng: np.random.Generator, groups: Rows | None = None
+    stage: Stage, y: Codes, rng: np.random.Generator, groups: Codes | None = None
 ) -> tuple[Floats, dict[str, float]]:
     """Cross-fitted probabilities of all rows, and the mean weight of each learner."""
     units = np.arange(len(y)) if groups is None else groups

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaincc, gammaln, log_softmax, logsumexp, ndtr, stdtr
 
+from .._types import Codes, Floats, RowNumbers
 from ..errors import ParameterError
 
 __all__ = [
@@ -35,8 +35,6 @@ __all__ = [
     "xor",
 ]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 Generator = np.random.Generator
 
 
@@ -49,7 +47,7 @@ class Distribution:
 
     n_features: int
     priors: Floats
-    draw: Callable[[int, Generator], tuple[Floats, Rows]]
+    draw: Callable[[int, Generator], tuple[Floats, RowNumbers]]
     posterior: Callable[[Floats], Floats]
     exact_error: float | None
 
@@ -57,13 +55,13 @@ class Distribution:
 def from_densities(
     n_features: int,
     priors: Floats,
-    draw_features: Callable[[Rows, Generator], Floats],
+    draw_features: Callable[[RowNumbers, Generator], Floats],
     log_densities: Callable[[Floats], Floats],
     exact_error: float | None = None,
 ) -> Distribution:
     """Labels first, then features given the labels; the posterior by Bayes' rule."""
 
-    def draw(n: int, rng: Generator) -> tuple[Floats, Rows]:
+    def draw(n: int, rng: Generator) -> tuple[Floats, RowNumbers]:
         y = rng.choice(len(priors), size=n, p=priors).astype(np.int64)
         return draw_features(y, rng), y
 
@@ -73,7 +71,7 @@ def from_densities(
     return Distribution(n_features, priors, draw, posterior, exact_error)
 
 
-def draw_labels(P: Floats, rng: Generator) -> Rows:
+def draw_labels(P: Floats, rng: Generator) -> RowNumbers:
     """One label for each row of probabilities."""
     chosen = (rng.random(len(P))[:, None] >= np.cumsum(P, axis=1)).sum(axis=1)
     return np.minimum(chosen, P.shape[1] - 1)  # a cumulative sum may end just below 1
@@ -83,7 +81,7 @@ def draw_labels(P: Floats, rng: Generator) -> Rows:
 
 
 def class_clouds(
-    means: Floats, deviations: Floats, shares: Floats, owner: Rows, exact_error: float | None = None
+    means: Floats, deviations: Floats, shares: Floats, owner: RowNumbers, exact_error: float | None = None
 ) -> Distribution:
     """Mixtures of Gaussians with independent features: component j has mean, deviation per feature, share, class."""
     n_components, d = means.shape
@@ -91,7 +89,7 @@ def class_clouds(
     priors = np.bincount(owner, weights=shares, minlength=n_classes).astype(np.float64)
     within = [np.flatnonzero(owner == c) for c in range(n_classes)]
 
-    def draw_features(y: Rows, rng: Generator) -> Floats:
+    def draw_features(y: Codes, rng: Generator) -> Floats:
         component = np.empty(len(y), dtype=np.int64)
         for c, members in enumerate(within):
             component[y == c] = rng.choice(members, size=int((y == c).sum()), p=shares[members] / priors[c])
@@ -219,7 +217,7 @@ def rayleigh_products(n_features: int = 10, scales: Sequence[float] = (2.0, 4.0,
     d, s = _whole("n_features", n_features, 1), _scales("scales", scales)
     priors = np.full(len(s), 1 / len(s))
 
-    def draw_features(y: Rows, rng: Generator) -> Floats:
+    def draw_features(y: Codes, rng: Generator) -> Floats:
         return s[y][:, None] * np.sqrt(2 * rng.standard_exponential((len(y), d)))
 
     def log_densities(X: Floats) -> Floats:  # up to sum log x, which all classes share
@@ -247,7 +245,7 @@ def beta_products(
     a, b = np.array([[_number("shapes", v, 0.1, 1e6) for v in pair] for pair in pairs]).T
     priors = np.full(len(a), 1 / len(a))
 
-    def draw_features(y: Rows, rng: Generator) -> Floats:
+    def draw_features(y: Codes, rng: Generator) -> Floats:
         return rng.beta(a[y][:, None], b[y][:, None], size=(len(y), d))
 
     def log_densities(X: Floats) -> Floats:
@@ -264,7 +262,7 @@ def student_pair(n_features: int = 5, shift: float = 2.0, dof: float = 2.0) -> D
     means = np.zeros((2, d))
     means[1, 0] = shift
 
-    def draw_features(y: Rows, rng: Generator) -> Floats:
+    def draw_features(y: Codes, rng: Generator) -> Floats:
         widths = np.sqrt(dof / rng.chisquare(dof, len(y)))
         return means[y] + widths[:, None] * rng.standard_normal((len(y), d))
 
@@ -285,7 +283,7 @@ def shells(n_features: int = 20, n_classes: int = 4) -> Distribution:
     def posterior(X: Floats) -> Floats:
         return np.eye(n_classes)[np.searchsorted(edges, np.einsum("ij,ij->i", X, X))]
 
-    def draw(n: int, rng: Generator) -> tuple[Floats, Rows]:
+    def draw(n: int, rng: Generator) -> tuple[Floats, RowNumbers]:
         X = rng.standard_normal((n, d))
         return X, posterior(X).argmax(axis=1)
 
@@ -301,7 +299,7 @@ def separated_boxes(n_features: int = 2, n_classes: int = 3, gap: float = 0.2) -
         box = np.clip(np.round((X[:, 0] - 0.5) / (1 + gap)), 0, n_classes - 1)
         return np.eye(n_classes)[box.astype(np.int64)]
 
-    def draw(n: int, rng: Generator) -> tuple[Floats, Rows]:
+    def draw(n: int, rng: Generator) -> tuple[Floats, RowNumbers]:
         y = rng.integers(0, n_classes, n)
         X = rng.random((n, d))
         X[:, 0] += y * (1 + gap)
@@ -322,7 +320,7 @@ def checkerboard(cells: int = 4, noise: float = 0.1, n_features: int = 2) -> Dis
         first = np.where(field == 0, 1 - noise, noise)
         return np.stack([first, 1 - first], axis=1)
 
-    def draw(n: int, rng: Generator) -> tuple[Floats, Rows]:
+    def draw(n: int, rng: Generator) -> tuple[Floats, RowNumbers]:
         X = rng.random((n, d))
         return X, draw_labels(posterior(X), rng)
 
@@ -359,7 +357,7 @@ def _binary_columns(on: Floats, irrelevant: Floats, priors: Floats) -> Distribut
     """Independent binary features that are on with a probability per class; the floor by enumeration."""
     k, all_on = on.shape[1], np.hstack([on, irrelevant])
 
-    def draw_features(y: Rows, rng: Generator) -> Floats:
+    def draw_features(y: Codes, rng: Generator) -> Floats:
         return np.asarray(rng.random((len(y), all_on.shape[1])) < all_on[y], dtype=np.float64)
 
     def log_densities(X: Floats) -> Floats:
@@ -375,7 +373,7 @@ def mixed_columns(n_binary: int = 6, n_continuous: int = 2, shift: float = 1.0, 
     shift, tilt = _number("shift", shift, 0), _number("tilt", tilt, 0.5, 1 - 1e-6)
     on = np.array([[1 - tilt] * k, [tilt] * k])
 
-    def draw_features(y: Rows, rng: Generator) -> Floats:
+    def draw_features(y: Codes, rng: Generator) -> Floats:
         binary = rng.random((len(y), k)) < on[y]
         return np.hstack([binary, rng.standard_normal((len(y), d)) + shift * y[:, None]])
 

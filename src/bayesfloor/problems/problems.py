@@ -11,8 +11,9 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .._types import Floats, RowNumbers
 from ..errors import DataError, ParameterError
 from ..rows.dataset import feature_matrix, row_keys
 from ..utils.checks import numbers_from
@@ -21,8 +22,6 @@ from .families import Distribution, draw_labels
 
 __all__ = ["Problem", "from_posterior", "get", "label_noise", "names", "simulated_error"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 LARGEST_STD = 2e-4  # standard error up to which a floor found by simulation counts as known
 
@@ -100,7 +99,7 @@ class Problem:
         """Class shares."""
         return self.distribution.priors
 
-    def sample(self, n: int, random_state: Any = None) -> tuple[Floats, Rows]:
+    def sample(self, n: int, random_state: Any = None) -> tuple[Floats, RowNumbers]:
         """Draw n labelled rows.
 
         `random_state` is a seed (a whole number or a sequence of them), a `numpy.random.Generator`, or None.
@@ -208,7 +207,7 @@ def label_noise(problem: Problem, rho: float) -> Problem:
     rho = families._number("rho", rho, 0, 1)
     clean, n_classes = problem.distribution, problem.n_classes
 
-    def draw(n: int, rng: np.random.Generator) -> tuple[Floats, Rows]:
+    def draw(n: int, rng: np.random.Generator) -> tuple[Floats, RowNumbers]:
         X, y = clean.draw(n, rng)
         return X, np.where(rng.random(n) < rho, rng.integers(0, n_classes, n), y)
 
@@ -257,7 +256,7 @@ def from_posterior(X: ArrayLike, P: ArrayLike, name: str = "given posterior") ->
             raise DataError(f"{name}: the posterior is known for the given rows only; row {unknown[0]} is none of them")
         return shares[at]
 
-    def draw(n: int, rng: np.random.Generator) -> tuple[Floats, Rows]:
+    def draw(n: int, rng: np.random.Generator) -> tuple[Floats, RowNumbers]:
         if n > len(points):
             raise ParameterError(f"{name} has {len(points)} rows, drawn without replacement: {n} are too many")
         chosen = rng.permutation(len(points))[:n]

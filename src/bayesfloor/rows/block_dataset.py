@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import Floats, Keys, Mask
 from .blocks import LARGE, Blocks, Part, class_counts, reference_rows, rows_at
 from .copies import copied_records, identifiers
 from .dataset import Dataset, column_keys, digest, first_occurrence, row_keys
@@ -13,9 +14,6 @@ from .labels import check_class_sizes
 
 __all__ = ["block_dataset", "block_digest", "chosen_columns", "copies_in_blocks", "varying_columns"]
 
-Floats = NDArray[np.float64]
-Keys = NDArray[np.uint64]
-Mask = NDArray[np.bool_]
 
 _LOOKED_AT = 8192  # rows that tell which columns identify a record
 _IDENTIFIERS = 3

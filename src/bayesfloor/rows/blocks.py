@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import Codes, Counts, Floats, RowNumbers
 from ..errors import DataError, DataTypeError
 from ..utils.parallel import Progress, run_tasks
 
@@ -30,8 +31,6 @@ __all__ = [
     "sampled_rows",
 ]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 Result = TypeVar("Result")
 
 # Tables beyond so many rows are worked on in blocks, and what depends on the order of all rows (medians, ranks) is
@@ -48,7 +47,7 @@ class Part:
     number: int
     start: int
     X: Floats
-    codes: Rows
+    codes: Codes
 
 
 class Blocks(ABC):
@@ -62,7 +61,7 @@ class Blocks(ABC):
     n_classes : int
     """
 
-    sizes: Rows
+    sizes: Counts
     n_columns: int
     n_classes: int
 
@@ -81,7 +80,7 @@ class Blocks(ABC):
         return functools.reduce(operator.add, self.each(work, stage, progress))
 
     @abstractmethod
-    def picked(self, numbers: Rows) -> "Blocks":
+    def picked(self, numbers: RowNumbers) -> "Blocks":
         """Blocks of some of the rows, by ascending numbers."""
 
     def close(self) -> None:  # noqa: B027 - most have nothing to let go
@@ -93,7 +92,7 @@ class Blocks(ABC):
         return int(self.sizes.sum())
 
     @property
-    def starts(self) -> Rows:
+    def starts(self) -> RowNumbers:
         """Number of each block's first row."""
         return np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.int64)
 
@@ -144,7 +143,7 @@ class PickedRows:
     """Some rows of an array or file, by ascending numbers."""
 
     X: Any
-    numbers: Rows
+    numbers: RowNumbers
 
     @property
     def dtype(self) -> Any:
@@ -180,7 +179,7 @@ class ArrayBlocks(Blocks):
     def __init__(
         self,
         X: Any,
-        codes: Rows,
+        codes: Codes,
         n_classes: int,
         *,
         threads: int = 1,
@@ -206,7 +205,7 @@ class ArrayBlocks(Blocks):
         """The same rows in blocks of another size."""
         return ArrayBlocks(self.X, self.codes, self.n_classes, threads=self._threads, block_rows=block_rows)
 
-    def picked(self, numbers: Rows) -> "ArrayBlocks":
+    def picked(self, numbers: RowNumbers) -> "ArrayBlocks":
         """Some of the rows; those of a file stay there."""
         return ArrayBlocks(
             PickedRows(self.X, numbers),
@@ -281,7 +280,7 @@ class ArrayBlocks(Blocks):
 # --- rows by number -----------------------------------------------------------------------------------------
 
 
-def rows_at(blocks: Blocks, numbers: Rows, view: Callable[[Floats], Any] | None = None) -> tuple[Any, Rows]:
+def rows_at(blocks: Blocks, numbers: RowNumbers, view: Callable[[Floats], Any] | None = None) -> tuple[Any, RowNumbers]:
     """Rows of these ascending numbers, seen through `view` where they are, and the codes of their classes."""
     edges = np.append(blocks.starts, blocks.n_samples)
     bounds = np.searchsorted(numbers, edges)
@@ -290,24 +289,24 @@ def rows_at(blocks: Blocks, numbers: Rows, view: Callable[[Floats], Any] | None 
     return np.concatenate([X for X, _ in found]), np.concatenate([codes for _, codes in found])
 
 
-def _picked(part: Part, wanted: Sequence[Rows], view: Callable[[Floats], Any] | None) -> tuple[Any, Rows]:
+def _picked(part: Part, wanted: Sequence[RowNumbers], view: Callable[[Floats], Any] | None) -> tuple[Any, RowNumbers]:
     rows = wanted[part.number]
     return part.X[rows] if view is None else view(part.X[rows]), part.codes[rows]
 
 
-def reference_rows(n: int) -> Rows | None:
+def reference_rows(n: int) -> RowNumbers | None:
     """Rows that stand for all where medians or ranks are asked for; None: all of them, up to `LARGE`."""
     if n <= LARGE:
         return None
     return np.sort(np.random.default_rng([0, n]).choice(n, LARGE, replace=False))
 
 
-def class_counts(part: Part, n_classes: int) -> Rows:
+def class_counts(part: Part, n_classes: int) -> RowNumbers:
     """Rows of each class in a block, as one row."""
     return np.bincount(part.codes, minlength=n_classes)[None]
 
 
-def drawn_rows(blocks: Blocks, n: int, *seed: int) -> tuple[Rows, Rows]:
+def drawn_rows(blocks: Blocks, n: int, *seed: int) -> tuple[RowNumbers, RowNumbers]:
     """Numbers of `n` rows drawn at random, each class by its share but five at least; and the rows of each class.
 
     Row j of class c is drawn whatever block it lies in: how the rows are cut into blocks does not matter.
@@ -315,7 +314,7 @@ def drawn_rows(blocks: Blocks, n: int, *seed: int) -> tuple[Rows, Rows]:
     per_block = np.concatenate(blocks.each(functools.partial(class_counts, n_classes=blocks.n_classes)))
     counts = per_block.sum(axis=0)
     shares = np.maximum(np.round(counts * min(1.0, n / counts.sum())).astype(np.int64), _FEWEST)
-    wanted: list[list[Rows]] = [[] for _ in blocks.sizes]
+    wanted: list[list[RowNumbers]] = [[] for _ in blocks.sizes]
     for c, (count, share) in enumerate(zip(counts, shares, strict=True)):
         rng = np.random.default_rng([seed[0], c, *seed[1:]])
         places = np.sort(rng.choice(count, min(int(share), int(count)), replace=False))
@@ -327,7 +326,7 @@ def drawn_rows(blocks: Blocks, n: int, *seed: int) -> tuple[Rows, Rows]:
     return np.concatenate(numbers), counts
 
 
-def sampled_rows(blocks: Blocks, n: int, rng: np.random.Generator) -> tuple[Rows, Rows, Rows]:
+def sampled_rows(blocks: Blocks, n: int, rng: np.random.Generator) -> tuple[RowNumbers, RowNumbers, RowNumbers]:
     """Numbers of `n` rows drawn at random and of a few more of rare classes; rows of each class; how many are further.
 
     A plain draw: rows taken by the shares of their classes would leave to the others just what the shares of all rows
@@ -349,11 +348,11 @@ def _no_columns(X: Floats) -> Floats:
     return X[:, :0]
 
 
-def _rows_of_class(part: Part, c: int) -> Rows:
+def _rows_of_class(part: Part, c: int) -> RowNumbers:
     return np.flatnonzero(part.codes == c) + part.start
 
 
-def _numbers_of(part: Part, wanted: Sequence[Sequence[Rows]]) -> Rows:
+def _numbers_of(part: Part, wanted: Sequence[Sequence[RowNumbers]]) -> RowNumbers:
     """Numbers of the rows that are j-th of their class in a block, for several j of each class."""
     found = [np.flatnonzero(part.codes == c)[places] for c, places in enumerate(wanted[part.number])]
     return np.sort(np.concatenate(found)) + part.start

@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from .._types import Codes, Floats, Keys, RowNumbers
 
 __all__ = ["Identifier", "copied_records", "identifiers"]
 
-Floats = NDArray[np.float64]
-Keys = NDArray[np.uint64]
-Rows = NDArray[np.int64]
 
 _IMPLAUSIBLE = 10  # times as many repeated records as chance would make
 _FEWEST = 5  # records that are repeated: fewer may be special values
@@ -64,7 +62,7 @@ def identifiers(distinct: Floats, n: int) -> list[Identifier]:
     span = np.ptp(scaled, axis=0)
     # Pixels and codes: no need to look closer.
     whole = (distinct == np.round(distinct)).all(axis=0) & (span < n / 4)
-    columns: list[tuple[int, float, Rows]] = []
+    columns: list[tuple[int, float, RowNumbers]] = []
     for j in np.flatnonzero(span > 0):
         values, code = np.unique(scaled[:, j], return_inverse=True)
         columns.append((int(j), 4 * float(span[j]) + 1 if whole[j] else _cells(values, scaled[:, j]), code))
@@ -86,7 +84,7 @@ def _cells(values: Floats, column: Floats) -> float:
     return float(high - low) / step / 0.9 + 1
 
 
-def _together(columns: Sequence[tuple[int, float, Rows]], d: int) -> list[Identifier]:
+def _together(columns: Sequence[tuple[int, float, RowNumbers]], d: int) -> list[Identifier]:
     """Two and three columns together, each further one the best at telling apart pairs that agree in the others.
 
     How many cells it adds is estimated from such pairs alone, so that a column that repeats another adds none. All
@@ -107,15 +105,15 @@ def _together(columns: Sequence[tuple[int, float, Rows]], d: int) -> list[Identi
     return found
 
 
-def _agreeing(code: Rows) -> float:
+def _agreeing(code: RowNumbers) -> float:
     """Pairs of rows with the same code."""
     counts = np.bincount(code).astype(np.float64)
     return float((counts * (counts - 1) / 2).sum())
 
 
 def copied_records(
-    keys: Keys, identified: Sequence[tuple[Identifier, Keys]], n_columns: int, labels: Rows | None = None
-) -> Rows | None:
+    keys: Keys, identified: Sequence[tuple[Identifier, Keys]], n_columns: int, labels: Codes | None = None
+) -> RowNumbers | None:
     """Record of each row, 0 or more; copies of one record share it. None if there are no copies.
 
     A record is one that is there several times and has, in some identifying columns, values that no different row has;

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import Counts, Floats, RowNumbers
 from ..errors import ClusterError
 from ..utils.parallel import Progress
 from .blocks import BLOCK_ROWS, Blocks, Part
@@ -20,8 +21,6 @@ from .dask_workers import DaskWorkers, alone, sent_once, sum_of
 
 __all__ = ["DaskBlocks", "DaskWorkers", "blocks_from_dask", "is_dask"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 Held = tuple[NDArray[Any], NDArray[Any]]
 Result = TypeVar("Result")
 
@@ -48,7 +47,7 @@ class DaskBlocks(Blocks):
         self,
         client: Any,
         held: Sequence[Any],
-        sizes: Rows,
+        sizes: Counts,
         n_columns: int,
         n_classes: int,
         *,
@@ -101,7 +100,7 @@ class DaskBlocks(Blocks):
 
         return self._with_less_memory(make, _stacked_pieces, stage, first=_derived)
 
-    def picked(self, numbers: Rows) -> "DaskBlocks":
+    def picked(self, numbers: RowNumbers) -> "DaskBlocks":
         """Some of the rows, on the same workers."""
         edges = np.append(self.starts, self.n_samples)
         bounds = np.searchsorted(numbers, edges)
@@ -250,7 +249,7 @@ def blocks_from_dask(
     return blocks, found.classes, found.names, found.notes
 
 
-def _cut(rows: list[Any], sizes: Rows, most: int) -> tuple[list[Any], Rows]:
+def _cut(rows: list[Any], sizes: Counts, most: int) -> tuple[list[Any], RowNumbers]:
     """Delayed blocks of a number of rows at most, and their sizes."""
     lazily = functools.partial(dask_module("dask").delayed, pure=False)
     blocks, found = [], []
@@ -269,7 +268,7 @@ def _slice(held: Held, start: int, stop: int) -> Held:
     return held[0][start:stop], held[1][start:stop]
 
 
-def _picked(held: Held, number: int, start: int, wanted: Sequence[Rows]) -> Held:
+def _picked(held: Held, number: int, start: int, wanted: Sequence[RowNumbers]) -> Held:
     rows = wanted[number]
     return held[0][rows], held[1][rows]
 

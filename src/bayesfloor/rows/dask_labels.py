@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import Counts, RowNumbers, Values
 from ..errors import DataError, DataTypeError
 from .labels import encode_labels, is_missing, plain
 
@@ -22,8 +22,6 @@ __all__ = [
     "surveyed_labels",
 ]
 
-Rows = NDArray[np.int64]
-Values = NDArray[Any]
 
 _MOST_CLASSES = 1000
 
@@ -37,7 +35,7 @@ class LabelSurvey:
     n_infinite: int
     first: int  # row of the first that is missing or infinite
     levels: Values
-    counts: Rows
+    counts: Counts
     problem: Exception | None = None
 
 
@@ -56,7 +54,7 @@ def label_blocks(y: Any, lazily: Any) -> list[Any]:
     return [lazily(loaded_labels)(part) for part in np.ravel(y.to_delayed())]
 
 
-def recut(labels: list[Any], n_labels: Rows, sizes: Rows, lazily: Any) -> list[Any]:
+def recut(labels: list[Any], n_labels: Counts, sizes: Counts, lazily: Any) -> list[Any]:
     """Blocks of labels cut like the rows."""
     if len(labels) == len(sizes) and (n_labels == sizes).all():
         return labels
@@ -70,7 +68,7 @@ def recut(labels: list[Any], n_labels: Rows, sizes: Rows, lazily: Any) -> list[A
     return blocks
 
 
-def merged_labels(found: Sequence[LabelSurvey]) -> tuple[Values, Rows]:
+def merged_labels(found: Sequence[LabelSurvey]) -> tuple[Values, RowNumbers]:
     """Sorted labels of all partitions, as if they had lain in one, and how often each occurs."""
     starts = np.concatenate([[0], np.cumsum([part.n_rows for part in found])])
     for number, part in enumerate(found):
@@ -149,7 +147,7 @@ def surveyed_labels(y: Values) -> LabelSurvey:
     return LabelSurvey(len(y), 0, 0, 0, levels[:most], counts[:most].astype(np.int64))
 
 
-def _levels(values: list[Any]) -> tuple[Values, Rows]:
+def _levels(values: list[Any]) -> tuple[Values, RowNumbers]:
     """Distinct labels in the order in which they come: sorted when those of all partitions are known."""
     counts: dict[Any, int] = {}
     for row, value in enumerate(values):

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .._types import Counts, Values
 from ..errors import DataError, DataTypeError
 from ..utils.checks import listed
 from .cluster import dask_module, is_dask
@@ -27,18 +27,15 @@ from .labels import check_class_sizes, encode_labels
 
 __all__ = ["DelayedRows", "delayed_rows"]
 
-Rows = NDArray[np.int64]
-Values = NDArray[Any]
-
 
 @dataclass(frozen=True, eq=False)
 class DelayedRows:
     """Rows of each partition as a delayed pair (rows of numbers, codes), and what is known of all."""
 
     rows: list[Any]
-    sizes: Rows
+    sizes: Counts
     classes: Values
-    class_counts: Rows
+    class_counts: Counts
     names: list[str]
     notes: tuple[str, ...]
 
@@ -164,7 +161,7 @@ def _partitions(X: Any, names: list[str], target: str | None, lazily: Any) -> li
 # --- what is said of all partitions -------------------------------------------------------------------------
 
 
-def _check_values(surveys: Sequence[_Survey], names: list[str], sizes: Rows) -> None:
+def _check_values(surveys: Sequence[_Survey], names: list[str], sizes: Counts) -> None:
     for number, survey in enumerate(surveys):
         if survey.problem is not None:
             raise type(survey.problem)(f"partition {number} of X: {survey.problem}")

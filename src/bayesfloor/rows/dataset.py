@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import Codes, Floats
 from ..errors import DataError, DataTypeError
 from ..utils.checks import listed
 from .copies import copied_records, identifiers
@@ -28,9 +29,6 @@ __all__ = [
     "row_keys",
     "validate",
 ]
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

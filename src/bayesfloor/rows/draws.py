@@ -4,11 +4,10 @@ import zlib
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from .._types import Codes, RowNumbers
 
 __all__ = ["Draws", "one_of_each"]
-
-Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class Draws:
         return np.random.default_rng([self.seed, self.digest, zlib.crc32(purpose.encode())])
 
 
-def one_of_each(groups: Rows, rng: np.random.Generator) -> Rows:
+def one_of_each(groups: Codes, rng: np.random.Generator) -> RowNumbers:
     """A row of each group, whichever chance puts first; ascending."""
     drawn = rng.permutation(len(groups))
     return np.sort(drawn[np.unique(groups[drawn], return_index=True)[1]])

@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import Codes
 from ..errors import DataError, DataTypeError
 from ..utils.checks import listed
 
 __all__ = ["check_class_sizes", "encode_labels", "is_missing", "plain"]
-
-Codes = NDArray[np.int64]
 
 
 def encode_labels(y: Any) -> tuple[NDArray[Any], Codes]:

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .._types import Codes, Floats, RowNumbers
 from .blocks import reference_rows
 from .dataset import row_keys
 
 __all__ = ["Standard", "class_keys", "order_by_content", "safe_exponent", "spread_out", "standardize"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 # Significant bits kept of a scale: far fewer than the order of a sum can change (the last few of 53), and
 # enough that a change of units moves no count one would notice.
@@ -138,14 +137,14 @@ def safe_exponent(*matrices: Floats) -> int:
     return exponent if exponent < -_LARGEST else 0
 
 
-def class_keys(keys: NDArray[np.uint64], labels: Rows, n_classes: int) -> NDArray[np.uint64]:
+def class_keys(keys: NDArray[np.uint64], labels: Codes, n_classes: int) -> NDArray[np.uint64]:
     """One number per class that depends on its rows and not on its name: the sum of their keys."""
     sums = np.zeros(n_classes, dtype=np.uint64)
     np.add.at(sums, labels, keys)
     return sums
 
 
-def order_by_content(points: Floats, labels: Rows, n_classes: int, groups: Rows | None = None) -> Rows:
+def order_by_content(points: Floats, labels: Codes, n_classes: int, groups: Codes | None = None) -> RowNumbers:
     """Rows sorted by distance from the middle, ties by a hash of their values, copies by their class and group.
 
     Random or systematic choices among rows start from this order, so that they depend neither on the order in
@@ -165,7 +164,7 @@ def order_by_content(points: Floats, labels: Rows, n_classes: int, groups: Rows 
     return np.lexsort((*ties, class_keys(keys, labels, n_classes)[labels], keys, rank))
 
 
-def spread_out(points: Floats, labels: Rows, n_classes: int, n: int) -> Rows:
+def spread_out(points: Floats, labels: Codes, n_classes: int, n: int) -> RowNumbers:
     """Up to `n` rows, evenly spaced over the rows sorted by their distance from the mean.
 
     Examples

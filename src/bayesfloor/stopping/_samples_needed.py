@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
+from .._types import Floats
 from ..errors import DataError, ParameterError
 from ..floor.excess import checked_rows, checked_share, floor_reach, known_floor, points
 from ..floor.result import FloorResult
@@ -16,7 +16,6 @@ from ..utils.intervals import ConfidenceInterval, check_level
 
 __all__ = ["ModelCurvePoint", "SamplesNeeded", "samples_needed"]
 
-Floats = NDArray[np.float64]
 
 _FEWEST_POINTS = 3  # a and b leave one point to check the fit by
 _FARTHEST = 100  # times the largest training set seen: beyond it a power law is a guess

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from .._types import Floats, RowNumbers
 from ..errors import DataError
 from .cell_text import MISSING_WORDS, leave_out, present_text, quoted, shown, text_of
 from .date_columns import date_form
@@ -29,8 +29,6 @@ from .recipes import (
 
 __all__ = ["MISSING_WORDS", "Column", "Encoded", "encode_column", "is_identifier", "present_text", "quoted", "text_of"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 _MOST_LEVELS = 30
 _GROUP_HINT = "repeats: if such rows belong together, name it as groups"
@@ -83,7 +81,7 @@ class _Found(NamedTuple):
     note: str = ""
 
 
-def encode_column(series: "pd.Series[Any]", name: str, rows: Rows, *, wanted: bool = False) -> Encoded:
+def encode_column(series: "pd.Series[Any]", name: str, rows: RowNumbers, *, wanted: bool = False) -> Encoded:
     """Kind of a column, and its numbers.
 
     Numbers and truth values stay as they are, categories become 0/1 columns, dates become days and parts of them.
@@ -221,7 +219,7 @@ def _learned(cells: Cells, kind: str, reading: Reading, note: str) -> Encoded:
     return Encoded(column, names, columns, replace(recipe, used=used))
 
 
-def is_identifier(values: Floats, name: str, rows: Rows) -> bool:
+def is_identifier(values: Floats, name: str, rows: RowNumbers) -> bool:
     """Whole numbers, no two alike, that are called an identifier or number the rows.
 
     Examples

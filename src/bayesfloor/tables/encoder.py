@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from .._types import Floats, RowNumbers
 from ..errors import DataError
 from ..rows.labels import encode_labels
 from ..utils.checks import listed
@@ -26,9 +26,6 @@ __all__ = [
     "identifier_warning",
     "learn_encoding",
 ]
-
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 
 @dataclass
@@ -81,7 +78,7 @@ class TableEncoding:
         """Columns that must be there to encode rows."""
         return [name for name, _ in self.recipes]
 
-    def encode(self, frame: pd.DataFrame, rows: Rows, surprises: Surprises | None = None) -> Floats:
+    def encode(self, frame: pd.DataFrame, rows: RowNumbers, surprises: Surprises | None = None) -> Floats:
         """Numbers of some rows.
 
         Parameters

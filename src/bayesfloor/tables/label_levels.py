@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._types import Codes, RowNumbers
 from ..errors import DataError
 from ..rows.labels import encode_labels
 from .cell_text import text_of
@@ -15,7 +16,6 @@ from .target import label_text, labels_from, regression_target
 
 __all__ = ["LabelLevels"]
 
-Rows = NDArray[np.int64]
 
 _MOST_LEVELS = 20_000  # far more than classes are allowed; each class may be written in several ways
 
@@ -42,7 +42,7 @@ class LabelLevels:
     def __len__(self) -> int:
         return len(self._places)
 
-    def add(self, part: "pd.Series[Any]") -> Rows:
+    def add(self, part: "pd.Series[Any]") -> RowNumbers:
         """Number of the level in each row, -1 where there is none; new levels are remembered."""
         codes, distinct, keys = _distinct(part)
         is_new = [key not in self._places for key in keys]
@@ -55,17 +55,17 @@ class LabelLevels:
             self._found.append(distinct[is_new])
         return self._numbers(codes, keys)
 
-    def find(self, part: "pd.Series[Any]") -> Rows:
+    def find(self, part: "pd.Series[Any]") -> RowNumbers:
         """The same in a later pass over the file."""
         codes, _, keys = _distinct(part)
         if any(key not in self._places for key in keys):
             raise DataError(f"the target {self._name!r} changed while the file was read: read it again")
         return self._numbers(codes, keys)
 
-    def _numbers(self, codes: Rows, keys: Sequence[tuple[str, bool]]) -> Rows:
+    def _numbers(self, codes: Codes, keys: Sequence[tuple[str, bool]]) -> RowNumbers:
         return np.array([*(self._places[key] for key in keys), -1], dtype=np.int64)[codes]
 
-    def classes(self, file: TableFile) -> tuple[NDArray[Any], Rows]:
+    def classes(self, file: TableFile) -> tuple[NDArray[Any], RowNumbers]:
         """Sorted classes, and for each level its class: -1 if it is no label, and once more -1 for rows without one."""
         found = pd.concat(self._found, ignore_index=True) if self._found else pd.Series([], dtype=object)
         settled = file.settled(found.to_frame(self._name), [self._name])[self._name] if len(found) else found
@@ -78,7 +78,7 @@ class LabelLevels:
         return classes, class_of_level
 
 
-def _distinct(part: "pd.Series[Any]") -> "tuple[Rows, pd.Series[Any], list[tuple[str, bool]]]":
+def _distinct(part: "pd.Series[Any]") -> "tuple[RowNumbers, pd.Series[Any], list[tuple[str, bool]]]":
     """Which level each row has, the levels as they are in the file, and what tells them apart."""
     if isinstance(part.dtype, pd.CategoricalDtype):
         part = part.astype(part.cat.categories.dtype)

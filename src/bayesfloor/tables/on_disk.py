@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._types import Codes, Counts, Floats, RowNumbers
 from ..errors import BayesfloorWarning, DataError, ParameterError
 from .columns import Column
 from .encoder import Surprises, TableEncoding, identifier_warning, learn_encoding
@@ -27,8 +28,6 @@ from .target import check_classes, class_notes
 
 __all__ = ["DiskTable", "encode_to_disk"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 Progress = Callable[[str, int, int], None]
 
 _BLOCK_BYTES = 2**25  # encoded at a time
@@ -72,13 +71,13 @@ class DiskTable:
     notes: tuple[str, ...]
     n_file_rows: int
     target: str
-    unlabelled: Rows
+    unlabelled: RowNumbers
 
     def open_X(self) -> Floats:
         """The features, read from disk as they are used."""
         return np.memmap(self.X_path, dtype="<f8", mode="r", shape=(self.n_rows, self.n_features))
 
-    def open_labels(self) -> Rows:
+    def open_labels(self) -> RowNumbers:
         """The labels, read from disk as they are used."""
         return np.memmap(self.labels_path, dtype="<i8", mode="r", shape=(self.n_rows,))
 
@@ -181,16 +180,16 @@ class _Labels:
     """What the first pass found: levels, the class of each, how many rows have each class, and all rows."""
 
     levels: LabelLevels
-    class_of_level: Rows
+    class_of_level: Codes
     classes: NDArray[Any]
-    counts: Rows
+    counts: Counts
     n_rows: int
 
     @property
     def n_labelled(self) -> int:
         return int(self.counts.sum())
 
-    def codes(self, part: "pd.Series[Any]") -> Rows:
+    def codes(self, part: "pd.Series[Any]") -> RowNumbers:
         """Class of each row, -1 where there is no label."""
         return self.class_of_level[self.levels.find(part)]
 
@@ -283,7 +282,7 @@ def _write(
     like: dict[Any, Any],
     files: tuple[IO[bytes], IO[bytes]],
     tell: Progress,
-) -> tuple[Surprises, Rows]:
+) -> tuple[Surprises, RowNumbers]:
     """Third pass: every row that has a label, encoded and written; and the numbers of those without one."""
     surprises, unlabelled = Surprises(), [np.empty(0, dtype=np.int64)]
     needed = {*encoding.used, columns.label}

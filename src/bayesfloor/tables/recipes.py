@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 
+from .._types import Floats, RowNumbers
 from ..errors import DataError
 from .cell_text import leave_out, present_text, quoted, shown
 from .date_columns import date_parts, dates_in_form
@@ -35,8 +36,6 @@ __all__ = [
     "refuse_text",
 ]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 Parts = list[tuple[str, Floats]]
 
 TRUTHS = ({"true": 1.0, "false": 0.0, "t": 1.0, "f": 0.0}, {"yes": 1.0, "no": 0.0, "y": 1.0, "n": 0.0})
@@ -66,7 +65,7 @@ class Cells:
         Row numbers in the file, for messages.
     """
 
-    def __init__(self, series: "pd.Series[Any]", name: str, rows: Rows) -> None:
+    def __init__(self, series: "pd.Series[Any]", name: str, rows: RowNumbers) -> None:
         self.series, self.name, self.rows = series, name, rows
 
     @cached_property
@@ -325,7 +324,7 @@ class Recipe:
         return Applied(self.filled(parts, cells.name), int(np.isnan(parts[0][1]).sum()), n_unseen)
 
 
-def apply_recipe(recipe: Recipe | None, series: "pd.Series[Any]", name: str, rows: Rows) -> list[Floats]:
+def apply_recipe(recipe: Recipe | None, series: "pd.Series[Any]", name: str, rows: RowNumbers) -> list[Floats]:
     """Columns of numbers for these rows; none if the column is left out.
 
     Parameters

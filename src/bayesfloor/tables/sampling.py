@@ -5,18 +5,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from .._types import Codes, Counts, RowNumbers
 from .target import label_text, words_for_nothing
 
 __all__ = ["chosen_rows", "class_shares", "label_codes", "picked"]
 
-Rows = NDArray[np.int64]
 
 _FEWEST = 5  # rows of a class; with fewer nothing can be estimated
 
 
-def label_codes(parts: Iterable["pd.Series[Any]"]) -> Rows:
+def label_codes(parts: Iterable["pd.Series[Any]"]) -> RowNumbers:
     """Class of each row as a number, -1 where there is no label; first pass over the file."""
     known: dict[Any, int] = {}
     codes = [np.empty(0, dtype=np.int64)]
@@ -29,7 +28,7 @@ def label_codes(parts: Iterable["pd.Series[Any]"]) -> Rows:
     return np.where(np.isin(found, nothing), -1, found)
 
 
-def class_shares(counts: Rows, max_rows: int) -> Rows:
+def class_shares(counts: Counts, max_rows: int) -> RowNumbers:
     """Rows to draw of each class: by its share, but five where there are so many."""
     if counts.sum() <= max_rows:
         return counts
@@ -40,7 +39,7 @@ def class_shares(counts: Rows, max_rows: int) -> Rows:
     return np.minimum(np.maximum(share, _FEWEST), counts)
 
 
-def chosen_rows(codes: Rows, max_rows: int, random_state: int) -> Rows:
+def chosen_rows(codes: Codes, max_rows: int, random_state: int) -> RowNumbers:
     """Rows of a stratified sample, ascending: each class by its share, but five rows of it where there are so many.
 
     Examples
@@ -60,7 +59,7 @@ def chosen_rows(codes: Rows, max_rows: int, random_state: int) -> Rows:
     return np.sort(np.concatenate(drawn))
 
 
-def picked(parts: Iterator[pd.DataFrame], rows: Rows, columns: Sequence[str]) -> pd.DataFrame:
+def picked(parts: Iterator[pd.DataFrame], rows: RowNumbers, columns: Sequence[str]) -> pd.DataFrame:
     """These rows of a file that comes in parts; second pass."""
     kept, start = [pd.DataFrame({column: [] for column in columns}, dtype=object).iloc[:0]], 0
     for part in parts:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._types import Codes, RowNumbers
 from ..errors import DataError, ParameterError
 from ..utils.checks import listed
 from .columns import present_text, quoted
@@ -20,8 +21,6 @@ from .target import label_notes, labels_from
 
 __all__ = ["ChosenColumns", "RawTable", "chosen_columns", "raw_table", "select"]
 
-Rows = NDArray[np.int64]
-
 
 @dataclass(frozen=True, eq=False)
 class RawTable:
@@ -30,8 +29,8 @@ class RawTable:
     name: str
     frame: pd.DataFrame
     y: NDArray[Any] | None
-    groups: Rows | None
-    rows: Rows
+    groups: Codes | None
+    rows: RowNumbers
     notes: tuple[str, ...]
     n_file_rows: int
     n_unlabelled: int

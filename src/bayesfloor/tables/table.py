@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._types import Codes, Floats, RowNumbers
 from ..errors import BayesfloorWarning, DataError, ParameterError
 from ..rows.labels import encode_labels, plain
 from ..utils.checks import listed
@@ -23,8 +24,6 @@ from .target import check_labels
 
 __all__ = ["Column", "Table", "as_arrays", "read_table", "table_from_frame"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 
 _SHOWN = 25  # columns that are printed
 
@@ -59,8 +58,8 @@ class Table:
     name: str
     X: Floats
     y: NDArray[Any]
-    groups: Rows | None
-    rows: Rows
+    groups: Codes | None
+    rows: RowNumbers
     features: tuple[str, ...]
     columns: tuple[Column, ...]
     notes: tuple[str, ...]
@@ -199,7 +198,7 @@ def table_from_frame(
     return _encoded(raw, keep)
 
 
-def as_arrays(X: Any, y: Any, target: Any, groups: Any) -> tuple[Any, Any, Any, tuple[str, ...], Rows | None]:
+def as_arrays(X: Any, y: Any, target: Any, groups: Any) -> tuple[Any, Any, Any, tuple[str, ...], RowNumbers | None]:
     """What `estimate` was given, as numbers with names, labels, groups, notes, and row numbers counted from 0.
 
     Files, `Table` objects, frames with a `target`, and frames whose columns are not all numbers are encoded, and so

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._types import Floats
 from ..errors import DataError
 from ..utils.checks import listed
 from .columns import MISSING_WORDS, quoted, text_of
@@ -24,7 +25,6 @@ __all__ = [
     "words_for_nothing",
 ]
 
-Floats = NDArray[np.float64]
 
 _MOST_CLASSES = 1000
 _MANY_NUMBERS = 20  # so many different numbers, with fewer than ten rows each, are measurements

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri
 
+from .._types import Counts, Floats
 from ..errors import ParameterError
 
 __all__ = [
@@ -18,9 +18,6 @@ __all__ = [
     "score_interval",
     "upper_limit",
 ]
-
-Floats = NDArray[np.float64]
-Sizes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -99,7 +96,7 @@ def score_interval(estimate: float, n_effective: float, confidence_level: float)
 
 
 def sampling_variance(
-    estimate: float, class_errors: Floats, class_counts: Sizes, target_priors: Floats | None
+    estimate: float, class_errors: Floats, class_counts: Counts, target_priors: Floats | None
 ) -> tuple[float, float]:
     """Variance of the estimate over samples, and the sample size to go by where it is zero.
 
