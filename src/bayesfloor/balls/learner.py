@@ -1,5 +1,6 @@
 """The benchmark learner of Noshad, Xu and Hero as a scikit-learn estimator."""
 
+import contextlib
 import numbers
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -12,13 +13,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from .._types import Codes, Floats, RowNumbers
-from ..counting._ball_counts import BallCounter
-from ..counting.block_counts import BlockCounter
+from ..counting.block_counts import counter_of
 from ..errors import BayesfloorWarning
-from ..rows.blocks import LARGE, ArrayBlocks, Blocks, Part, drawn_rows, reference_rows, rows_at
-from ..rows.cluster import is_dask
-from ..rows.dataset import Dataset, row_keys, validate
-from ..rows.scaling import Standard, class_keys, order_by_content, standardize
+from ..rows.block_dataset import open_blocks
+from ..rows.blocks import LARGE, Blocks, Part, reference_rows, rows_at, sampled_rows
+from ..rows.dataset import Dataset, row_keys
+from ..rows.scaling import Standard, class_keys, order_by_content
 from ..utils.intervals import ConfidenceInterval, sampling_variance, score_interval
 from .occupancy import Occupancy, doubts
 from .radii import Counter, PaperRadii, RadiusRule
@@ -190,16 +190,8 @@ class BenchmarkLearner(BaseEstimator):
             Labels of any hashable kind. For Dask also a Series, or the name of a column of `X`.
         """
         check_numbers(self.get_params(deep=False))
-        if is_dask(X):
-            return self._fit_dask(X, y)
-        data = validate(X, y)
-        self._settle(data)
-        points, unit = standardize(data.X, unit_variance=self.standardize)
-        counter = BallCounter(points, data.labels, data.n_classes, self.n_jobs)
-        self._estimate(counter, self._centres(data, points), unit, data)
-        terms = self.sample_error_
-        self.sample_error_ = np.full(data.n_samples, np.nan)
-        self.sample_error_[self.centres_] = terms
+        with open_blocks(X, y, self.progress) as (blocks, data):
+            self._fit(blocks, data)
         return self._named(hasattr(X, "columns"), data)._warned()
 
     def fit_blocks(self, blocks: Blocks, data: Dataset) -> Self:
@@ -213,48 +205,20 @@ class BenchmarkLearner(BaseEstimator):
             What is known of them: `classes`, and `class_counts` of all rows. Its own rows are not looked at.
         """
         check_numbers(self.get_params(deep=False))
-        return self._fit_blocks(blocks, data)._named(False, data)._warned()
+        self._fit(blocks, data)
+        return self._named(False, data)._warned()
 
-    def _fit_blocks(self, blocks: Blocks, data: Dataset) -> Self:
+    def _fit(self, blocks: Blocks, data: Dataset) -> None:
         self._settle(data)
-        n = blocks.n_samples
-        reference = reference_rows(n)
-        sample, _ = rows_at(blocks, np.arange(n) if reference is None else reference)
+        sample, _ = rows_at(blocks, reference_rows(blocks.n_samples))
         standard = Standard.of(sample, unit_variance=self.standardize)
-        points = blocks.derived(partial(_standardized, standard=standard), blocks.n_columns)
-        try:
-            limit = self.max_queries or _BLOCK_QUERIES
-            centres = np.arange(n) if limit >= n else self._block_centres(blocks, limit)
-            self._estimate(BlockCounter(points), centres, standard.unit, data)
-        finally:
-            points.close()
-        return self
-
-    def _block_centres(self, blocks: Blocks, n: int) -> RowNumbers:
-        # Another draw than the sample that the library learned its scores from, which `estimate` draws by a seed too.
-        return drawn_rows(blocks, n, _seed(self.random_state), 1)[0]
-
-    def _fit_dask(self, X: Any, y: Any) -> Self:
-        from ..rows.block_dataset import block_dataset, chosen_columns
-        from ..rows.dask_blocks import blocks_from_dask
-
-        blocks, classes, names, _ = blocks_from_dask(X, y, progress=self.progress)
-        try:
-            if blocks.n_samples <= LARGE:
-                rows, codes = rows_at(blocks, np.arange(blocks.n_samples))
-                return self.fit(_framed(rows, names) if hasattr(X, "columns") else rows, classes[codes])
-            data, varies = block_dataset(blocks, classes, names)
-            if varies.all():
-                self._fit_blocks(blocks, data)
-            else:
-                varying = blocks.derived(partial(chosen_columns, chosen=varies), int(varies.sum()))
-                try:
-                    self._fit_blocks(varying, data)
-                finally:
-                    varying.close()
-        finally:
-            blocks.close()
-        return self._named(hasattr(X, "columns"), data)._warned()
+        points = blocks.derived(partial(_standardize, standard=standard), blocks.n_columns)
+        with contextlib.closing(points):
+            self._estimate(counter_of(points, self.n_jobs), self._centres(points), standard.unit, data)
+        if points.whole is not None:
+            terms = self.sample_error_
+            self.sample_error_ = np.full(data.n_samples, np.nan)
+            self.sample_error_[self.centres_] = terms
 
     def _settle(self, data: Dataset) -> tuple[RadiusRule, Floats, str | list[int]]:
         """Rule, target priors and class order; refused before anything takes long."""
@@ -303,20 +267,24 @@ class BenchmarkLearner(BaseEstimator):
             warnings.warn(f"unreliable estimate: {'; '.join(self.reasons_)}", BayesfloorWarning, stacklevel=3)
         return self
 
-    def _centres(self, data: Dataset, points: Floats) -> RowNumbers:
-        """All rows, or `max_queries` of them drawn per class in proportion, two at least of each."""
-        if self.max_queries is None or self.max_queries >= data.n_samples:
-            return np.arange(data.n_samples)
-        if data.n_samples > LARGE:  # as in blocks: an order by content would need all rows in one place
-            return self._block_centres(ArrayBlocks(points, data.labels, data.n_classes), self.max_queries)
+    def _centres(self, points: Blocks) -> RowNumbers:
+        """All rows, or `max_queries` of them drawn at random, two at least of each class."""
+        n, limit = points.n_samples, self.max_queries
+        if limit is None and points.whole is None:
+            limit = _BLOCK_QUERIES
+        if limit is None or limit >= n:
+            return np.arange(n)
         seed = _seed(self.random_state)
-        keys = class_keys(row_keys(points), data.labels, data.n_classes)
-        order, share = order_by_content(points, data.labels, data.n_classes), self.max_queries / data.n_samples
+        if n > LARGE:  # an order by content would need all rows in one place
+            return sampled_rows(points, limit, np.random.default_rng([seed, 1]))[0]
+        X, labels = rows_at(points, np.arange(n))
+        keys = class_keys(row_keys(X), labels, points.n_classes)
+        order = order_by_content(X, labels, points.n_classes)
         chosen = []
-        for c, n_class in enumerate(data.class_counts):
+        for c, n_class in enumerate(np.bincount(labels, minlength=points.n_classes)):
             # Seeded by the class's content, so that the draws do not depend on how the classes are called.
             rng = np.random.default_rng([seed, int(keys[c])])
-            chosen.append(rng.choice(order[data.labels[order] == c], max(2, round(share * n_class)), replace=False))
+            chosen.append(rng.choice(order[labels[order] == c], max(2, round(limit / n * n_class)), replace=False))
         return np.sort(np.concatenate(chosen))
 
     # --- the estimate -----------------------------------------------------------------------------------
@@ -445,14 +413,8 @@ def _class_means(values: Floats, own: Codes, n_classes: int) -> Floats:
     return np.bincount(own, weights=values, minlength=n_classes) / np.bincount(own, minlength=n_classes)
 
 
-def _standardized(part: Part, standard: Standard) -> Floats:
+def _standardize(part: Part, standard: Standard) -> Floats:
     return standard.apply(part.X)
-
-
-def _framed(rows: Floats, names: list[str]) -> Any:
-    import pandas as pd
-
-    return pd.DataFrame(rows, columns=names)
 
 
 def _seed(random_state: Any) -> int:

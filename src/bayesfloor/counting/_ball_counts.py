@@ -106,7 +106,7 @@ def ball_counts(
 
 
 class BallCounter:
-    """BallCounts around the points of one data set, for any radii and rows.
+    """Counts around the points of one data set, for any radii and rows.
 
     Parameters
     ----------
@@ -169,8 +169,6 @@ class BallCounter:
     def spread_out(self, n: int) -> RowNumbers:
         """Up to `n` rows, evenly spaced over the rows sorted by their distance from the mean."""
         reference = reference_rows(self.n_samples)
-        if reference is None:
-            return spread_out(self.points, self.labels, self.n_classes, n)
         return reference[spread_out(self.points[reference], self.labels[reference], self.n_classes, n)]
 
     def rows_at(self, rows: RowNumbers) -> tuple[Floats, RowNumbers]:
@@ -184,7 +182,7 @@ class BallCounter:
         progress: Progress | None = None,
         groups: Codes | None = None,
     ) -> BallCounts:
-        """BallCounts around the given rows (default all), each row itself left out: (n, C, L) int32."""
+        """Counts around the given rows (default all), each row itself left out: (n, C, L) int32."""
         n_queries = len(self.points) if rows is None else len(rows)
         squared_radii, threads = self._prepare(radii, n_queries)
         chosen = np.arange(len(self.points)) if rows is None else np.asarray(rows, dtype=np.int64)
@@ -204,7 +202,7 @@ class BallCounter:
         return out
 
     def around(self, queries: Floats, radii: Floats, progress: Progress | None = None) -> BallCounts:
-        """BallCounts around points that are not among the data: (n, C, L) int32."""
+        """Counts around points that are not among the data: (n, C, L) int32."""
         given = np.ldexp(self.points, self._exponent) if self._exponent else self.points
         exponent = safe_exponent(given, queries)
         if exponent != self._exponent:  # far beyond the data: in units in which both fit
@@ -234,7 +232,7 @@ class BallCounter:
     def blocks(
         self, radii: Floats, rows: RowNumbers | None = None, progress: Progress | None = None
     ) -> Iterator[tuple[RowNumbers, BallCounts]]:
-        """BallCounts around `rows` (default all) in blocks of bounded memory, as pairs (rows, counts)."""
+        """Counts around `rows` (default all) in blocks of bounded memory, as pairs (rows, counts)."""
         everyone = np.arange(len(self.points)) if rows is None else rows
         size = max(256, _BLOCK_BYTES // (4 * self.n_classes * len(radii)))
         if size >= len(everyone):

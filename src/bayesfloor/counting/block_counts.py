@@ -1,4 +1,4 @@
-"""BallCounts around rows that lie in blocks: a sum over blocks, hence the same numbers as if all lay in one place."""
+"""Counts around rows that lie in blocks: a sum over blocks, hence the same numbers as if all lay in one place."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -11,7 +11,7 @@ from ..rows.scaling import spread_out
 from ..utils.parallel import Progress
 from ._ball_counts import BallCounter
 
-__all__ = ["BlockCounter", "count_in_part"]
+__all__ = ["BlockCounter", "count_in_part", "counter_of"]
 
 
 # Bytes of counts that are asked for at a time: they come back from every block.
@@ -23,6 +23,13 @@ def count_in_part(part: Part, queries: Floats, radii: Floats, n_classes: int) ->
     if len(part.X) == 0:
         return np.zeros((len(queries), n_classes, len(radii)), dtype=np.int32)
     return BallCounter(part.X, part.codes, n_classes, n_jobs=1).around(queries, radii)
+
+
+def counter_of(blocks: Blocks, n_jobs: int | None) -> "BallCounter | BlockCounter":
+    """What counts around these rows: of a single block in memory both triangles of all pairs are counted at once."""
+    if blocks.whole is not None:
+        return BallCounter(*blocks.whole, blocks.n_classes, n_jobs)
+    return BlockCounter(blocks)
 
 
 class BlockCounter:
@@ -59,7 +66,6 @@ class BlockCounter:
     def spread_out(self, n: int) -> RowNumbers:
         """Up to `n` rows, evenly spaced over the rows sorted by their distance from the mean."""
         reference = reference_rows(self.n_samples)
-        reference = np.arange(self.n_samples) if reference is None else reference
         return reference[spread_out(*self.rows_at(reference), self.n_classes, n)]
 
     def rows_at(self, rows: RowNumbers) -> tuple[Floats, RowNumbers]:
@@ -72,7 +78,7 @@ class BlockCounter:
     def blocks(
         self, radii: Floats, rows: RowNumbers | None = None, progress: Progress | None = None
     ) -> Iterator[tuple[RowNumbers, BallCounts]]:
-        """BallCounts around `rows` (default all) in blocks of bounded memory, as pairs (rows, counts)."""
+        """Counts around `rows` (default all) in blocks of bounded memory, as pairs (rows, counts)."""
         everyone = np.arange(self.n_samples) if rows is None else rows
         size = max(256, _BLOCK_BYTES // (4 * self.n_classes * len(radii)))
         for start in range(0, len(everyone), size):

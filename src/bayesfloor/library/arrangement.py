@@ -104,8 +104,7 @@ class Arrangement:
     @classmethod
     def of(cls, data: Dataset, groups: Codes | None = None) -> "Arrangement":
         """Of the rows of `data`; equal ones by their groups."""
-        reference = reference_rows(len(data.X))
-        standard = Standard.of(data.X if reference is None else data.X[reference], unit_variance=True)
+        standard = Standard.of(data.X[reference_rows(len(data.X))], unit_variance=True)
         points = standard.apply(data.X)
         near = np.clip(points, -_FAR, _FAR)
         spread = ((near - near.mean(axis=0)) ** 2).sum(axis=1)

@@ -1,5 +1,7 @@
 """What `validate` says of a table, said of rows in blocks: constant columns, copies, and a sample of the rows."""
 
+import contextlib
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -7,16 +9,50 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._types import Floats, Keys, Mask
-from .blocks import LARGE, Blocks, Part, class_counts, reference_rows, rows_at
+from ..utils.parallel import Progress
+from .blocks import LARGE, ArrayBlocks, Blocks, Part, class_counts, reference_rows, rows_at
+from .cluster import is_dask
 from .copies import copied_records, identifiers
-from .dataset import Dataset, column_keys, digest, first_occurrence, row_keys
+from .dataset import Dataset, column_keys, dataset_of, digest, first_occurrence, row_keys, validate
 from .labels import check_class_sizes
 
-__all__ = ["block_dataset", "block_digest", "chosen_columns", "copies_in_blocks", "varying_columns"]
+__all__ = ["block_dataset", "block_digest", "chosen_columns", "copies_in_blocks", "open_blocks", "varying_columns"]
 
 
 _LOOKED_AT = 8192  # rows that tell which columns identify a record
 _IDENTIFIERS = 3
+
+
+@contextlib.contextmanager
+def open_blocks(X: Any, y: Any, progress: Progress | None = None) -> Iterator[tuple[Blocks, Dataset]]:
+    """Rows of numbers and their labels, checked: in memory as one block, or on the cluster of a Dask collection.
+
+    Yields
+    ------
+    blocks : Blocks
+        Columns that vary.
+    data : Dataset
+    """
+    if not is_dask(X):
+        data = validate(X, y)
+        yield ArrayBlocks(data.X, data.labels, data.n_classes, block_rows=data.n_samples), data
+        return
+    from .dask_blocks import blocks_from_dask
+
+    held, classes, names, _ = blocks_from_dask(X, y, progress=progress)
+    blocks: Blocks = held
+    with contextlib.ExitStack() as undo:
+        undo.enter_context(contextlib.closing(blocks))
+        if blocks.n_samples <= LARGE:
+            rows, codes = rows_at(blocks, np.arange(blocks.n_samples))
+            data = dataset_of(rows, names, classes, codes)
+            yield ArrayBlocks(data.X, data.labels, data.n_classes, block_rows=data.n_samples), data
+            return
+        data, varies = block_dataset(blocks, classes, names)
+        if not varies.all():
+            blocks = blocks.derived(partial(chosen_columns, chosen=varies), int(varies.sum()))
+            undo.enter_context(contextlib.closing(blocks))
+        yield blocks, data
 
 
 def block_dataset(blocks: Blocks, classes: NDArray[Any], names: list[str]) -> tuple[Dataset, Mask]:
@@ -34,8 +70,7 @@ def block_dataset(blocks: Blocks, classes: NDArray[Any], names: list[str]) -> tu
     counts = blocks.total(partial(class_counts, n_classes=len(classes)))[0]
     check_class_sizes(classes, counts)
     varies = varying_columns(blocks)
-    reference = reference_rows(n)
-    X, labels = rows_at(blocks, np.arange(n) if reference is None else reference)
+    X, labels = rows_at(blocks, reference_rows(n))
     X = np.ascontiguousarray(X[:, varies])
     kept = np.flatnonzero(varies)
     first = first_occurrence(column_keys(X))

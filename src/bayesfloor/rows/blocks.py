@@ -25,7 +25,6 @@ __all__ = [
     "Blocks",
     "Part",
     "RowFile",
-    "drawn_rows",
     "reference_rows",
     "rows_at",
     "sampled_rows",
@@ -85,6 +84,11 @@ class Blocks(ABC):
 
     def close(self) -> None:  # noqa: B027 - most have nothing to let go
         """Let go of what `derived` has made."""
+
+    @property
+    def whole(self) -> tuple[Floats, Codes] | None:
+        """All rows and codes, if they lie in memory as one block."""
+        return None
 
     @property
     def n_samples(self) -> int:
@@ -201,6 +205,11 @@ class ArrayBlocks(Blocks):
         self.sizes = np.diff(edges)
         self._slices = [slice(int(a), int(b)) for a, b in pairwise(edges)]
 
+    @property
+    def whole(self) -> tuple[Floats, Codes] | None:
+        """All rows and codes, if they lie in memory as one block."""
+        return (self.X, self.codes) if len(self._slices) == 1 and isinstance(self.X, np.ndarray) else None
+
     def recut(self, block_rows: int) -> "ArrayBlocks":
         """The same rows in blocks of another size."""
         return ArrayBlocks(self.X, self.codes, self.n_classes, threads=self._threads, block_rows=block_rows)
@@ -294,36 +303,16 @@ def _picked(part: Part, wanted: Sequence[RowNumbers], view: Callable[[Floats], A
     return part.X[rows] if view is None else view(part.X[rows]), part.codes[rows]
 
 
-def reference_rows(n: int) -> RowNumbers | None:
-    """Rows that stand for all where medians or ranks are asked for; None: all of them, up to `LARGE`."""
+def reference_rows(n: int) -> RowNumbers:
+    """Rows that stand for all where medians or ranks are asked for: all of them up to `LARGE`."""
     if n <= LARGE:
-        return None
+        return np.arange(n)
     return np.sort(np.random.default_rng([0, n]).choice(n, LARGE, replace=False))
 
 
 def class_counts(part: Part, n_classes: int) -> RowNumbers:
     """Rows of each class in a block, as one row."""
     return np.bincount(part.codes, minlength=n_classes)[None]
-
-
-def drawn_rows(blocks: Blocks, n: int, *seed: int) -> tuple[RowNumbers, RowNumbers]:
-    """Numbers of `n` rows drawn at random, each class by its share but five at least; and the rows of each class.
-
-    Row j of class c is drawn whatever block it lies in: how the rows are cut into blocks does not matter.
-    """
-    per_block = np.concatenate(blocks.each(functools.partial(class_counts, n_classes=blocks.n_classes)))
-    counts = per_block.sum(axis=0)
-    shares = np.maximum(np.round(counts * min(1.0, n / counts.sum())).astype(np.int64), _FEWEST)
-    wanted: list[list[RowNumbers]] = [[] for _ in blocks.sizes]
-    for c, (count, share) in enumerate(zip(counts, shares, strict=True)):
-        rng = np.random.default_rng([seed[0], c, *seed[1:]])
-        places = np.sort(rng.choice(count, min(int(share), int(count)), replace=False))
-        edges = np.concatenate([[0], np.cumsum(per_block[:, c])])
-        bounds = np.searchsorted(places, edges)
-        for b in range(len(blocks.sizes)):
-            wanted[b].append(places[bounds[b] : bounds[b + 1]] - edges[b])
-    numbers = blocks.each(functools.partial(_numbers_of, wanted=wanted))
-    return np.concatenate(numbers), counts
 
 
 def sampled_rows(blocks: Blocks, n: int, rng: np.random.Generator) -> tuple[RowNumbers, RowNumbers, RowNumbers]:
@@ -350,9 +339,3 @@ def _no_columns(X: Floats) -> Floats:
 
 def _rows_of_class(part: Part, c: int) -> RowNumbers:
     return np.flatnonzero(part.codes == c) + part.start
-
-
-def _numbers_of(part: Part, wanted: Sequence[Sequence[RowNumbers]]) -> RowNumbers:
-    """Numbers of the rows that are j-th of their class in a block, for several j of each class."""
-    found = [np.flatnonzero(part.codes == c)[places] for c, places in enumerate(wanted[part.number])]
-    return np.sort(np.concatenate(found)) + part.start

@@ -109,8 +109,7 @@ def standardize(X: Floats, *, unit_variance: bool) -> tuple[Floats, float]:
     >>> points.ravel().round(4)
     array([-1.2247,  0.    ,  1.2247])
     """
-    reference = reference_rows(len(X))
-    standard = Standard.of(X if reference is None else X[reference], unit_variance=unit_variance)
+    standard = Standard.of(X[reference_rows(len(X))], unit_variance=unit_variance)
     return standard.apply(X), standard.unit
 
 
