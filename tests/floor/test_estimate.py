@@ -102,7 +102,7 @@ def test_units_hardly_matter(sample, result: FloorResult) -> None:
 def test_json_round_trip(result: FloorResult) -> None:
     again = FloorResult.from_json(result.to_json())
     assert again == result
-    assert json.loads(result.to_json())["schema"] == 2
+    assert json.loads(result.to_json())["schema"] == 3
     with pytest.raises(DataError, match="read from JSON"):
         again.hardest_rows()
     for text in ("{}", "[1]", "nonsense", '{"schema": 99}'):

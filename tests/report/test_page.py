@@ -14,6 +14,7 @@ import pytest
 
 from bayesfloor import DataTypeError, ParameterError, estimate, from_scores, problems
 from bayesfloor.floor._compare import compare
+from bayesfloor.floor.doubts import SEVERITIES, Doubt
 from bayesfloor.floor.result import FloorResult
 from bayesfloor.report.advice import n_suspects, next_steps
 from bayesfloor.report.page import render
@@ -170,9 +171,10 @@ def test_numbers_of_rows_are_mapped_once(result: FloorResult, table: SimpleNames
 
 def test_widths_are_points(result: FloorResult) -> None:
     width = 100 * (result.interval.high - result.interval.low)
-    wide = next(reason for reason in result.reasons if "wide" in reason)
-    assert re.fullmatch(r"the interval is ([\d.]+) points wide: .* to about [\d.]+ points", wide)
-    assert f" {width:.1f} points wide" in wide
+    wide = next(doubt for doubt in result.doubts if doubt.code == "wide-interval")
+    assert re.fullmatch(r"the interval is ([\d.]+) points wide: .* to about [\d.]+ points", wide.sentence)
+    assert f" {width:.1f} points wide" in wide.sentence
+    assert 100 * wide.figures["width"] == pytest.approx(width)
 
 
 def test_titles_are_cleaned(result: FloorResult) -> None:
@@ -284,7 +286,7 @@ def test_advice_follows_the_result(result: FloorResult) -> None:
     def advised(changed: FloorResult, comparison=None) -> str:
         return " | ".join(what for what, _ in next_steps(changed, comparison))
 
-    calm = replace(result, reasons=(), posterior=np.eye(3)[result.labels])
+    calm = replace(result, doubts=(), posterior=np.eye(3)[result.labels])
     certain = replace(calm, interval=ConfidenceInterval(calm.floor - 0.005, calm.floor + 0.005, 0.95))
     assert n_suspects(calm) == 0
     assert "Put your model on the scale" in advised(calm)
@@ -297,12 +299,33 @@ def test_advice_follows_the_result(result: FloorResult) -> None:
     wrong[:3] = np.roll(wrong[:3], 1, axis=1)
     assert n_suspects(replace(calm, posterior=wrong)) == 3
     assert "labels that look wrong" in advised(replace(calm, posterior=wrong))
-    assert "more rows" in advised(replace(calm, reasons=("the learning curve is still falling (...)",)))
+    for code, advice in (
+        ("still-falling", "Collect more rows"),
+        ("few-rows-per-column", "Leave out columns"),
+        ("few-rows-in-class", "more rows of the rare class"),
+        ("floor-of-scores", "Estimate from the features"),
+    ):
+        assert advice not in advised(calm)
+        assert advice in advised(replace(calm, doubts=(Doubt(code, "caution", {}, "in any words"),)))
     one_pair = np.zeros((3, 3))
     one_pair[0, 1] = result.floor
     assert f"Tell {result.classes[0]} from {result.classes[1]}" in advised(
         replace(calm, pair_error=tuple(map(tuple, one_pair.tolist())))
     )
+
+
+def test_rewording_a_doubt_changes_nothing_else(result: FloorResult) -> None:
+    doubts = tuple(Doubt(code, severity, {}, f"words of {code}") for code, severity in SEVERITIES.items())
+    said = replace(result, doubts=doubts)
+    reworded = replace(result, doubts=tuple(replace(doubt, sentence="quite different") for doubt in doubts))
+    assert next_steps(said) == next_steps(reworded)
+    assert len(next_steps(said)) > len(next_steps(replace(result, doubts=())))
+    before, after = render(said), render(reworded)
+    items = re.findall(r'<li data-code="([a-z-]+)" data-severity="([a-z]+)">', before)
+    assert items == list(SEVERITIES.items())
+    for code in SEVERITIES:
+        before = before.replace(f"words of {code}", "quite different")
+    assert before == after
 
 
 def test_what_is_not_installed_is_named(result: FloorResult, monkeypatch) -> None:

@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import binom, norm
 
 from bayesfloor import BayesfloorWarning, ConfidenceInterval, ParameterError
+from bayesfloor.floor.doubts import unknown_doubt
 from bayesfloor.stopping.rule import FloorStopping, validation_rows_needed
 from bayesfloor.utils.intervals import lower_limit, upper_limit
 
@@ -247,7 +248,8 @@ def test_a_result_brings_its_interval() -> None:
     assert [stopping.update(result.floor, 2_000) for _ in range(3)][-1]
     with pytest.raises(ParameterError, match="brings its own"):
         FloorStopping(result, (0.1, 0.2))
-    doubtful = FloorStopping(dataclasses.replace(result, reasons=("rows are few", "a guess")), min_delta=0.2)
+    doubts = tuple(map(unknown_doubt, ("rows are few", "a guess")))
+    doubtful = FloorStopping(dataclasses.replace(result, doubts=doubts), min_delta=0.2)
     assert [doubtful.update(result.floor, 2_000) for _ in range(3)][-1]
     assert doubtful.reason.endswith("which has doubts about itself: rows are few; a guess")
     assert ("doubts about itself" in stopping.reason) == bool(result.reasons)

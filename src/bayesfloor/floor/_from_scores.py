@@ -22,6 +22,7 @@ from ..utils.intervals import ConfidenceInterval, check_level, score_interval, u
 from ._estimate import estimate
 from .ceiling import Certificate
 from .conclusion import pair_shares
+from .doubts import floor_of_scores
 from .learned import ball_estimate, pair_table
 from .result import Estimate, FloorResult, LearnerScore
 from .rule import shrunk_shares, summarise
@@ -134,8 +135,8 @@ def from_scores(
         classes=tuple(plain(data.classes)),
         priors=tuple(data.priors.tolist()),
         pair_error=pair_shares(pair_table(P, row_weights), value),
-        reasons=("the floor is that of the scores: what they have lost, this estimate cannot see",),
-        notes=(read_as, *(note for note in data.notes if not note.startswith("constant"))),
+        doubts=(floor_of_scores(),),
+        notes=(read_as, *replace(data, constant_columns=()).notes),  # a class may have the same score in every row
         evidence={"error": error, "plugin": plugin, "ball": ball, "n": data.n_samples, "shrunk_majority": majority},
         settings={
             "random_state": int(random_state),

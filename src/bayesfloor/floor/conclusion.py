@@ -109,7 +109,7 @@ def conclude(
         posterior=counted.posterior,
         labels=counted.labels,
         row_numbers=counted.row_numbers,
-        reasons=doubts(
+        doubts=doubts(
             evidence,
             data,
             counted.bounds,

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from ..errors import DataError
 from ..utils.intervals import Bound, ConfidenceInterval
 from .ceiling import Certificate
+from .doubts import Doubt, unknown_doubt
 
 __all__ = ["CurvePoint", "Estimate", "FloorResult", "LearnerScore"]
 
-_SCHEMA = 2
-_SCHEMAS = (1, 2)  # that can be read: 1 has no certificate
+_SCHEMA = 3
+_SCHEMAS = (1, 2, 3)  # that can be read: 1 has no certificate, 1 and 2 have sentences for doubts
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class FloorResult:
         Covers sampling noise and the bias seen on simulated problems.
     ceiling : float or None
         Certified: with this confidence a classifier that was tested on held-out rows errs no more, and so the floor is
-        no higher. None where no limit can be given; `reasons` then say why.
+        no higher. None where no limit can be given; `doubts` then say why.
     certificate : Certificate or None
         What the ceiling was counted on: which classifier, how many errors among how many rows.
     estimates, bounds, learners, learning_curve : tuple
@@ -78,8 +79,10 @@ class FloorResult:
     row_numbers : ndarray of shape (N,), optional
         Where the rows stand in the table that was given, counted from 0, if some of its rows may have been dropped;
         not kept in JSON.
-    reasons, notes : tuple of str
-        Doubts about the estimate; remarks on the data.
+    doubts : tuple of Doubt
+        What speaks against taking the estimate at face value.
+    notes : tuple of str
+        Remarks on the data.
     evidence, settings : dict
     """
 
@@ -93,7 +96,7 @@ class FloorResult:
     classes: tuple[Any, ...]
     priors: tuple[float, ...]
     pair_error: tuple[tuple[float, ...], ...]
-    reasons: tuple[str, ...]
+    doubts: tuple[Doubt, ...]
     notes: tuple[str, ...]
     evidence: dict[str, Any]
     settings: dict[str, Any]
@@ -101,6 +104,11 @@ class FloorResult:
     posterior: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
     labels: NDArray[np.int64] | None = field(default=None, compare=False, repr=False)
     row_numbers: NDArray[np.int64] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The doubts in words."""
+        return tuple(doubt.sentence for doubt in self.doubts)
 
     @property
     def majority_error(self) -> float:
@@ -207,7 +215,7 @@ class FloorResult:
         if pairs and len(self.classes) > 2 and self.floor > 0:
             listed = ", ".join(f"{a} and {b} {share / self.floor:.0%}" for a, b, share in pairs)
             lines.append(f"Pairs that make the floor: {listed}.")
-        lines += [f"- doubt: {reason}" for reason in self.reasons]
+        lines += [f"- doubt: {doubt.sentence}" for doubt in self.doubts]
         lines += [f"- note: {note}" for note in self.notes]
         return "\n".join(lines)
 
@@ -285,14 +293,19 @@ class FloorResult:
         """Read a result written by `to_json`, of this version or an older one."""
         try:
             values = json.loads(text)
-            if values.pop("schema") not in _SCHEMAS:
+            schema = values.pop("schema")
+            if schema not in _SCHEMAS:
                 raise KeyError("schema")
+            if schema < 3:
+                values["doubts"] = tuple(map(unknown_doubt, values.pop("reasons")))
+            else:
+                values["doubts"] = tuple(Doubt(**entry) for entry in values["doubts"])
             if values.get("certificate") is not None:
                 values["certificate"] = Certificate(**values["certificate"])
             values["interval"] = ConfidenceInterval(**values["interval"])
             for name, kind in _KINDS.items():
                 values[name] = tuple(kind(**entry) for entry in values[name])
-            for name in ("classes", "priors", "reasons", "notes"):
+            for name in ("classes", "priors", "notes"):
                 values[name] = tuple(values[name])
             values["pair_error"] = tuple(map(tuple, values["pair_error"]))
             return cls(**values)

@@ -104,8 +104,8 @@ def _labels(result: FloorResult) -> list[tuple[str, str]]:
 
 def _rows(result: FloorResult) -> list[tuple[str, str]]:
     steps = []
-    doubts = " ".join(result.reasons)
-    if "still falling" in doubts:
+    codes = {doubt.code for doubt in result.doubts}
+    if "still-falling" in codes:
         steps.append(
             (
                 "Collect more rows",
@@ -114,11 +114,11 @@ def _rows(result: FloorResult) -> list[tuple[str, str]]:
         )
     elif result.interval.high - result.interval.low > max(0.05, 0.6 * result.floor):
         steps.append(("Narrow the interval", "It is wide for the size of the floor; more rows would narrow it."))
-    if "fewer than ten per column" in doubts:
+    if "few-rows-per-column" in codes:
         steps.append(("Leave out columns", "There are few rows per column: drop those that cannot matter."))
-    if "has only" in doubts:
+    if "few-rows-in-class" in codes:
         steps.append(("Get more rows of the rare class", "Its share of the floor rests on a handful of rows."))
-    if "the scores" in doubts:
+    if "floor-of-scores" in codes:
         steps.append(
             (
                 "Estimate from the features as well",
