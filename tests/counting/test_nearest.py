@@ -13,7 +13,7 @@ KINDS = {
 }
 
 
-def plain_nearest(X, k, queries, own, groups=None):
+def plain_nearest(X, k, queries, own):
     """Rows and distances by sorting everything, ties by row."""
     found, distances = [], []
     for i, x in enumerate(queries):
@@ -22,8 +22,6 @@ def plain_nearest(X, k, queries, own, groups=None):
             squared += (X[:, q] - x[q]) ** 2
         if own is not None:
             squared[own[i]] = np.inf
-            if groups is not None:
-                squared[groups == groups[own[i]]] = np.inf
         order = np.lexsort((np.arange(len(X)), squared))[:k]
         found.append(order)
         distances.append(np.sqrt(squared[order]))
@@ -37,17 +35,15 @@ def test_rows_and_distances_in_order(kind, n_features, algorithm):
     rng = np.random.default_rng(n_features)
     X = KINDS[kind](rng, 600, n_features)
     row_numbers = np.arange(600)  # as labels: then the rows found can be told
-    groups = rng.integers(0, 200, 600)
     chosen, new = rng.permutation(600)[:50], X[:30] * 1.02
     for k in (1, 5, 70):
-        for n_jobs, options, queries, own, excluded in (
-            (1, {}, X, row_numbers, None),
-            (2, {"queries": chosen}, X[chosen], chosen, None),
-            (2, {"queries": new}, new, None, None),
-            (2, {"exclude_groups": groups}, X, row_numbers, groups),
+        for n_jobs, options, queries, own in (
+            (1, {}, X, row_numbers),
+            (2, {"queries": chosen}, X[chosen], chosen),
+            (2, {"queries": new}, new, None),
         ):
             found, distances = nearest_labels(X, row_numbers, k, n_jobs=n_jobs, algorithm=algorithm, **options)
-            expected, expected_distances = plain_nearest(X, k, queries, own, excluded)
+            expected, expected_distances = plain_nearest(X, k, queries, own)
             np.testing.assert_array_equal(found, expected)
             np.testing.assert_array_equal(distances, expected_distances)
 
@@ -76,10 +72,8 @@ def test_labels_of_any_kind():
         (0, {}, ParameterError, "from 1 to 3"),
         (4, {}, ParameterError, "from 1 to 3"),
         (5, {"queries": [[0.0, 0.0]]}, ParameterError, "from 1 to 4"),
-        (3, {"exclude_groups": [0, 0, 1, 1]}, ParameterError, "from 1 to 2"),
         (1.5, {}, ParameterError, "whole number"),
         (1, {"queries": [[0.0]]}, DataError, "1 columns but X has 2"),
-        (1, {"exclude_groups": [0, 1, 1, 0], "queries": [[0.0, 0.0]]}, ParameterError, "not new points"),
         (1, {"algorithm": "magic"}, ParameterError, "algorithm"),
         (1, {"memory_limit": 3}, ParameterError, "64 bytes"),
     ],

@@ -5,12 +5,12 @@ it stays the nearest until both are in one component, and bounds from below what
 So most points need no search in most rounds, and the largest component never needs one at all.
 """
 
+import threading
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._types import Floats, RowNumbers
+from .._types import Codes, Floats, Mask, RowNumbers
 from ..errors import DataError, ParameterError
 from ..rows.dataset import feature_matrix
 from ..rows.scaling import safe_exponent
@@ -66,7 +66,7 @@ def spanning_tree(
     component = np.arange(n)
     # Nearest foreign point found so far: a lower bound for any later one.
     squared, nearest = np.zeros(n), np.full(n, -1, dtype=np.int64)
-    edges: list[NDArray[np.int64]] = []
+    edges: list[RowNumbers] = []
     lengths: list[Floats] = []
     n_components = n
     while n_components > 1:
@@ -80,7 +80,7 @@ def spanning_tree(
         search.find(np.flatnonzero(needed), component, best, squared, nearest)
         foreign |= needed & (nearest >= 0)
         new_edges, new_lengths = _shortest_edges(component, squared, nearest, foreign & (component != sizes.argmax()))
-        component, kept = _joined(component, new_edges)
+        component, kept = _join(component, new_edges)
         edges.append(new_edges[kept])
         lengths.append(new_lengths[kept])
         n_components -= int(kept.sum())
@@ -92,8 +92,8 @@ def spanning_tree(
 
 
 def _shortest_edges(
-    component: RowNumbers, squared: Floats, nearest: RowNumbers, candidates: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], Floats]:
+    component: Codes, squared: Floats, nearest: RowNumbers, candidates: Mask
+) -> tuple[RowNumbers, Floats]:
     """Each component's shortest edge, ties by the smaller row, then the larger."""
     rows = np.flatnonzero(candidates)
     small, large = np.minimum(rows, nearest[rows]), np.maximum(rows, nearest[rows])
@@ -103,7 +103,7 @@ def _shortest_edges(
     return np.stack([small[chosen], large[chosen]], axis=1), squared[rows[chosen]]
 
 
-def _joined(component: RowNumbers, edges: NDArray[np.int64]) -> tuple[RowNumbers, NDArray[np.bool_]]:
+def _join(component: Codes, edges: RowNumbers) -> tuple[Codes, Mask]:
     """Components after adding edges; edges that two components chose alike are kept once."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -126,7 +126,7 @@ class _TreeSearch:
         self.X, self.threads = X, threads
         self.tree = Tree(X, np.arange(len(X)), _LEAF_SIZE)
 
-    def find(self, rows: RowNumbers, component: RowNumbers, best: Floats, squared: Floats, nearest: RowNumbers) -> None:
+    def find(self, rows: RowNumbers, component: Codes, best: Floats, squared: Floats, nearest: RowNumbers) -> None:
         from .kernels import nearest_foreign_in_tree
 
         tree = self.tree
@@ -154,7 +154,7 @@ class _TreeSearch:
         step = max(_TASK_ROWS, len(rows) // (8 * self.threads))
         run_tasks(work, [slice(i, i + step) for i in range(0, len(rows), step)], self.threads)
 
-    def _components_of_nodes(self, component: RowNumbers) -> RowNumbers:
+    def _components_of_nodes(self, component: Codes) -> Codes:
         """Component of each node whose points all have the same one, else -1."""
         bounds, sorted_component = self.tree.bounds, component[self.tree.rows]
         changes = np.append(0, np.cumsum(sorted_component[1:] != sorted_component[:-1]))
@@ -173,6 +173,34 @@ class _TileSearch:
         self.threads = threads
         self.tiles = Tiles(X, np.zeros(len(X), dtype=np.int64), 1)
 
-    def find(self, rows: RowNumbers, component: RowNumbers, best: Floats, squared: Floats, nearest: RowNumbers) -> None:
+    def find(self, rows: RowNumbers, component: Codes, best: Floats, squared: Floats, nearest: RowNumbers) -> None:
+        from .kernels import nearest_foreign_in_tile
+        from .tiles import TILE_ROWS, slices
+
         squared[rows], nearest[rows] = np.inf, -1
-        self.tiles.nearest_foreign(rows, component, squared, nearest, self.threads)
+        tiles, local = self.tiles, threading.local()
+
+        def panel(chosen: slice) -> None:
+            if not hasattr(local, "buffers"):
+                local.buffers = tiles.buffers()
+            tile, buffer = local.buffers
+            at = tiles.position[rows[chosen]]
+            Z, norms = tiles.Z[at], tiles.norms[at]
+            best_product = np.full(len(at), -np.inf)
+            slack = tiles.slack(norms, slice(0, len(tiles.Z)))
+            for columns in tiles.column_tiles():
+                S = tiles.product(Z, columns, tile, buffer)
+                nearest_foreign_in_tile(
+                    S,
+                    tiles.half[columns],
+                    slack,
+                    tiles.X,
+                    rows[chosen],
+                    tiles.rows[columns],
+                    component,
+                    best_product,
+                    squared,
+                    nearest,
+                )
+
+        run_tasks(panel, slices(0, len(rows), TILE_ROWS), self.threads)

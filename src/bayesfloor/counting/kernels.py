@@ -10,7 +10,7 @@ import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
-from .._types import BallCounts, Floats, RowNumbers, Singles
+from .._types import BallCounts, Codes, Counts, Floats, Keys, Mask, RowNumbers, Singles
 
 __all__ = [
     "build_tree",
@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 ShortCodes = NDArray[np.int16]
+Places = NDArray[np.int32]  # of candidates among the points as they are sorted
 
 _CHUNK = 512  # entries of a tile row that are scanned for all radii while they are in the first-level cache
 _CODE_RANGE, _CODE_LIMIT = np.float32(30_000), np.float32(32_000)  # codes of the radii, and of what is beyond them
@@ -266,7 +267,7 @@ def count_in_tile(
 def count_in_tile_both_ways(
     S: Singles,
     half: Singles,
-    row_class: RowNumbers,
+    row_class: Codes,
     row_half: Floats,
     half_radii: Floats,
     slack: Floats,
@@ -365,10 +366,10 @@ def count_in_tile_both_ways(
 def leave_out_groups(
     X: Floats,
     rows: RowNumbers,
-    groups: RowNumbers,
+    groups: Codes,
     members: RowNumbers,
     starts: RowNumbers,
-    labels: RowNumbers,
+    labels: Codes,
     squared_radii: Floats,
     counts: BallCounts,
 ) -> None:
@@ -574,9 +575,9 @@ def collect_near(
     own: RowNumbers,
     lower: Singles,
     first_column: int,
-    candidates: BallCounts,
+    candidates: Places,
     values: Singles,
-    n_found: RowNumbers,
+    n_found: Counts,
 ) -> None:
     """Append the columns with S - half >= lower to each row's candidates; past the buffer only count."""
     capacity, width = candidates.shape[1], S.shape[1]
@@ -609,25 +610,22 @@ def collect_near(
 def measure_candidates(
     Q: Floats,
     q_rows: RowNumbers,
-    q_groups: RowNumbers,
     Y: Floats,
-    groups: RowNumbers,
-    candidates: BallCounts,
+    candidates: Places,
     values: Singles,
     least: Singles,
-    n_found: RowNumbers,
+    n_found: Counts,
     y_rows: RowNumbers,
     index_bits: int,
     rows: RowNumbers,
     squared: Floats,
-    keys: NDArray[np.uint64],
+    keys: Keys,
 ) -> None:
     """Squared distances of each query's candidates, and keys that sort like them.
 
     A key is a distance's bits (those of positive numbers sort like the numbers) with the lowest replaced by the
     candidate's place: sorting keys sorts places, up to distances that agree in all other bits. Candidates whose
-    value is below `least`, and rows of the query's own group, are passed over (`values` and `groups` may be
-    empty); `n_found` becomes the number left.
+    value is below `least` are passed over (`values` may be empty); `n_found` becomes the number left.
     """
     places = np.uint64((1 << index_bits) - 1)
     for i in range(candidates.shape[0]):
@@ -635,8 +633,7 @@ def measure_candidates(
         for c in range(n_found[i]):  # written always, kept if it counts: no branch to predict
             j = y_rows[candidates[i, c]]
             rows[i, n] = j
-            keep = (values.size == 0 or values[i, c] >= least[i]) & (groups.size == 0 or groups[j] != q_groups[i])
-            n += int(keep)
+            n += int(values.size == 0 or values[i, c] >= least[i])
         n_found[i] = n
         for c in range(0, n - 7, 8):  # eight sums at once: one addition need not wait for the other
             a0, a1, a2, a3 = Y[rows[i, c]], Y[rows[i, c + 1]], Y[rows[i, c + 2]], Y[rows[i, c + 3]]
@@ -661,15 +658,15 @@ def measure_candidates(
 
 @_jit()
 def rank_candidates(
-    keys: NDArray[np.uint64],
+    keys: Keys,
     index_bits: int,
-    n_found: RowNumbers,
+    n_found: Counts,
     rows: RowNumbers,
     squared: Floats,
     complete_below: Floats,
     neighbours: RowNumbers,
     distances: Floats,
-    settled: NDArray[np.bool_],
+    settled: Mask,
 ) -> None:
     """Write each query's k nearest from its sorted keys, ties by row.
 
@@ -714,7 +711,7 @@ def nearest_foreign_in_tile(
     X: Floats,
     x_rows: RowNumbers,
     y_rows: RowNumbers,
-    component: RowNumbers,
+    component: Codes,
     best_product: Floats,
     best_squared: Floats,
     best_row: RowNumbers,
@@ -753,8 +750,8 @@ def nearest_foreign_in_tree(
     bounds: RowNumbers,
     low: Floats,
     high: Floats,
-    node_component: RowNumbers,
-    component: RowNumbers,
+    node_component: Codes,
+    component: Codes,
     component_best: Floats,
     best_squared: Floats,
     best_row: RowNumbers,

@@ -13,24 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._types import BallCounts, Codes, Floats, RowNumbers, Singles
+from .._types import BallCounts, Codes, Floats, Mask, RowNumbers, Singles
 from ..utils.parallel import Progress, run_tasks
-from .kernels import (
-    collect_near,
-    count_in_tile,
-    count_in_tile_both_ways,
-    nearest_foreign_in_tile,
-)
-from .ranking import rank_all, ranked
+from .kernels import count_in_tile, count_in_tile_both_ways
 
-__all__ = ["Tiles"]
+__all__ = ["TILE_ROWS", "Tiles", "slices"]
 
 
 TILE_ROWS, TILE_COLUMNS = 512, 512  # one megabyte of float32: what a core's second-level cache holds
 _PART = 112  # features per product when there are many
 _UNIT = 2.0**-24
-_SAMPLE = 1024  # columns that tell how far the k nearest are
-_NEAREST_ROWS = 256  # queries whose candidates are collected together
 
 
 class Tiles:
@@ -47,14 +39,14 @@ class Tiles:
 
     def __init__(self, X: Floats, labels: Codes, n_classes: int) -> None:
         self.X, self.n_classes = X, n_classes
-        self._mean = X.mean(axis=0)
-        self._scale = 1.0
+        self.mean = X.mean(axis=0)
+        self.scale = 1.0
         norms, Z = self._operands_of_all()
         longest = float(norms.max(initial=0.0))
         if longest > 0 and not 1e-12 < longest < 1e12:
             # A power of two keeps float32 products in range; most data need none.
-            spread = max(float(np.abs(self._centred(X[block])).max()) for block in _slices(0, len(X), 4096))
-            self._scale = float(np.ldexp(1.0, -np.frexp(spread)[1])) if spread > 0 else 1.0
+            spread = max(float(np.abs(self._centred(X[block])).max()) for block in slices(0, len(X), 4096))
+            self.scale = float(np.ldexp(1.0, -np.frexp(spread)[1])) if spread > 0 else 1.0
             norms, Z = self._operands_of_all()
         self.rows = np.lexsort((norms, labels))
         self.position = np.empty_like(self.rows)
@@ -68,13 +60,13 @@ class Tiles:
         self._terms = min(d, _PART) + len(self._parts) + 6
 
     def _centred(self, X: Floats) -> Floats:
-        centred = X - self._mean
-        return centred if self._scale == 1.0 else centred * self._scale
+        centred = X - self.mean
+        return centred if self.scale == 1.0 else centred * self.scale
 
     def _operands_of_all(self) -> tuple[Floats, Singles]:
         norms, Z = np.empty(len(self.X)), np.empty(self.X.shape, dtype=np.float32)
         with np.errstate(over="ignore"):  # found out, and scaled away, by the caller
-            for block in _slices(0, len(self.X), 1024):
+            for block in slices(0, len(self.X), 1024):
                 centred = self._centred(self.X[block])
                 norms[block], Z[block] = self._norms(centred), centred
         return norms, Z
@@ -88,14 +80,14 @@ class Tiles:
         centred = self._centred(X)
         return centred.astype(np.float32), self._norms(centred)
 
-    def reaches(self, X: Floats) -> NDArray[np.bool_]:
+    def reaches(self, X: Floats) -> Mask:
         """Rows whose products with the data cannot overflow float32."""
         return np.asarray((np.abs(self._centred(X)) < 1e12).all(axis=1))
 
     def limits(self, norms: Floats, squared_radii: Floats) -> Floats:
         """(|x|^2 - r^2) / 2 in the units of the tiles; no product is beyond 1e35, so neither need limits be."""
         with np.errstate(over="ignore"):
-            squares = squared_radii * self._scale * self._scale  # one by one: the scale's square may overflow
+            squares = squared_radii * self.scale * self.scale  # one by one: the scale's square may overflow
         return np.clip((norms[:, None] ** 2 - squares) / 2, -1e35, 1e35)
 
     def slack(self, norms: Floats, columns: slice) -> Floats:
@@ -125,7 +117,7 @@ class Tiles:
 
     def column_tiles(self) -> list[slice]:
         """All columns, a tile's width at a time."""
-        return _slices(0, len(self.Z), TILE_COLUMNS)
+        return slices(0, len(self.Z), TILE_COLUMNS)
 
     def _classes(self, columns: slice) -> tuple[slice, RowNumbers]:
         """Classes among the columns, and where each begins."""
@@ -134,7 +126,7 @@ class Tiles:
         return slice(first, last), starts
 
     def count_all(self, squared_radii: Floats, threads: int, progress: Progress | None) -> BallCounts:
-        """BallCounts around every point, each pair looked at once."""
+        """Counts around every point, each pair looked at once."""
         n, n_radii = len(self.Z), len(squared_radii)
         counts = np.zeros((n, self.n_classes, n_radii), dtype=np.int32)  # in sorted order until the end
         limits = self.limits(self.norms, squared_radii)
@@ -150,7 +142,7 @@ class Tiles:
             among, starts = self._classes(columns)
             back = np.zeros((self.n_classes, n_radii, width), dtype=np.int32)
             own_counts = np.zeros((width, self.n_classes, n_radii), dtype=np.int32)
-            for rows in _slices(0, columns.start, TILE_ROWS):
+            for rows in slices(0, columns.start, TILE_ROWS):
                 S = self.product(self.Z[rows], columns, tile, buffer)
                 part = np.zeros((len(S), among.stop - among.start, n_radii), dtype=np.int32)
                 count_in_tile_both_ways(
@@ -171,7 +163,7 @@ class Tiles:
                 )
                 with lock:
                     counts[rows, among] += part
-            for rows in _slices(columns.start, columns.stop, TILE_ROWS):
+            for rows in slices(columns.start, columns.stop, TILE_ROWS):
                 at = slice(rows.start - columns.start, rows.stop - columns.start)
                 self._count_block(
                     self.Z[rows],
@@ -197,9 +189,15 @@ class Tiles:
         return out
 
     def count_around(
-        self, Q: Floats, q_rows: RowNumbers, own: Codes, squared_radii: Floats, threads: int, progress: Progress | None
+        self,
+        Q: Floats,
+        q_rows: RowNumbers,
+        own: RowNumbers,
+        squared_radii: Floats,
+        threads: int,
+        progress: Progress | None,
     ) -> BallCounts:
-        """BallCounts around rows `q_rows` of Q; `own` is each one's row in the data, or -1."""
+        """Counts around rows `q_rows` of Q; `own` is each one's row in the data, or -1."""
         counts = np.zeros((len(q_rows), self.n_classes, len(squared_radii)), dtype=np.int32)
         local = threading.local()
 
@@ -216,112 +214,14 @@ class Tiles:
                     rows, norms, inside, limits, squared_radii, Q, q_rows[chosen], columns, counts[chosen], tile, buffer
                 )
 
-        run_tasks(panel, _slices(0, len(q_rows), TILE_ROWS), threads, progress)
+        run_tasks(panel, slices(0, len(q_rows), TILE_ROWS), threads, progress)
         return counts
-
-    def nearest(
-        self,
-        Q: Floats,
-        q_rows: RowNumbers,
-        own: Codes,
-        k: int,
-        groups: Codes,
-        threads: int,
-        progress: Progress | None,
-    ) -> tuple[RowNumbers, Floats]:
-        """Rows and squared distances of the k nearest points around rows `q_rows` of Q, ties by row.
-
-        A sample of the columns gives each query a limit that somewhat more than k points pass. Those are collected
-        from the products, and the k largest products, and what comes near them, ranked by distances proper.
-        """
-        n = len(self.Z)
-        neighbours = np.empty((len(q_rows), k), dtype=np.int64)
-        squared = np.empty((len(q_rows), k))
-        sample = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).round().astype(np.int64))
-        expected = k * len(sample) / n
-        rank = min(len(sample) - 1, int(expected + 3 * np.sqrt(expected) + 3))
-        capacity = min(n, int(n / len(sample) * (rank + 5 * np.sqrt(rank) + 5))) + 64
-        Z_sample, half_sample = self.Z[sample].T.copy(), self.half[sample]
-        local = threading.local()
-
-        def panel(chosen: slice) -> None:
-            if not hasattr(local, "buffers"):
-                shape = (_NEAREST_ROWS, capacity)
-                local.buffers = (*self.buffers(), np.empty(shape, np.int32), np.empty(shape, np.float32))
-            tile, buffer, candidates, values = local.buffers
-            near = self.reaches(Q[q_rows[chosen]])
-            rows, norms = self.operands(np.where(near[:, None], Q[q_rows[chosen]], self._mean))
-            at = np.where(own[chosen] >= 0, self.position[own[chosen]], -1)
-            products = rows @ Z_sample - half_sample
-            cut = len(sample) - 1 - rank
-            lower = np.partition(products, cut, axis=1)[:, cut].copy()
-            found = np.zeros(len(rows), dtype=np.int64)
-            for columns in self.column_tiles():
-                inside = np.where((at >= columns.start) & (at < columns.stop), at - columns.start, -1)
-                S = self.product(rows, columns, tile, buffer)
-                collect_near(S, self.half[columns], inside, lower, columns.start, candidates, values, found)
-            # Whatever was not collected has S - half < lower, hence |x|^2 - 2 (lower + slack) < d^2.
-            slack = self.slack(norms, slice(0, n))
-            complete = (norms**2 - 2 * (lower + slack) - 4e-7 * norms**2) / self._scale / self._scale
-            found[(found > capacity - 64) | ~near] = 0  # the buffer may have been full, or the query too far
-            least = _kth_largest(values[: len(rows)], found, k) - 2.1 * slack
-            settled = ranked(
-                Q,
-                q_rows[chosen],
-                own[chosen],
-                self.X,
-                groups,
-                candidates[: len(rows)],
-                found,
-                self.rows,
-                complete,
-                neighbours[chosen],
-                squared[chosen],
-                values[: len(rows)] if groups.size == 0 else values[:1, :0],
-                least.astype(np.float32),
-            )
-            for i in np.flatnonzero(~settled) + chosen.start:
-                rank_all(Q, q_rows[i], own[i], self.X, groups, neighbours[i], squared[i])
-
-        run_tasks(panel, _slices(0, len(q_rows), _NEAREST_ROWS), threads, progress, "nearest points")
-        return neighbours, squared
-
-    def nearest_foreign(
-        self, rows: RowNumbers, component: RowNumbers, squared: Floats, nearest: RowNumbers, threads: int
-    ) -> None:
-        """Lower `squared` and set `nearest` of these rows to their nearest point of another component."""
-        local = threading.local()
-
-        def panel(chosen: slice) -> None:
-            if not hasattr(local, "buffers"):
-                local.buffers = self.buffers()
-            tile, buffer = local.buffers
-            at = self.position[rows[chosen]]
-            Z, norms = self.Z[at], self.norms[at]
-            best_product = np.full(len(at), -np.inf)
-            slack = self.slack(norms, slice(0, len(self.Z)))
-            for columns in self.column_tiles():
-                S = self.product(Z, columns, tile, buffer)
-                nearest_foreign_in_tile(
-                    S,
-                    self.half[columns],
-                    slack,
-                    self.X,
-                    rows[chosen],
-                    self.rows[columns],
-                    component,
-                    best_product,
-                    squared,
-                    nearest,
-                )
-
-        run_tasks(panel, _slices(0, len(rows), TILE_ROWS), threads)
 
     def _count_block(
         self,
         rows: Singles,
         norms: Floats,
-        own: Codes,
+        own: RowNumbers,
         limits: Floats,
         squared_radii: Floats,
         Q: Floats,
@@ -351,14 +251,8 @@ class Tiles:
         counts[:, among] += part
 
 
-def _kth_largest(values: Singles, found: RowNumbers, k: int) -> Floats:
-    """k-th largest of the values found for each row; -inf where there are fewer."""
-    width = max(k, int(found.max(initial=0)))
-    seen = np.where(np.arange(width) < found[:, None], values[:, :width], np.float32(-np.inf))
-    return np.partition(seen, width - k, axis=1)[:, width - k].astype(np.float64)
-
-
-def _slices(start: int, stop: int, step: int) -> list[slice]:
+def slices(start: int, stop: int, step: int) -> list[slice]:
+    """From `start` to `stop`, so many at a time."""
     return [slice(i, min(i + step, stop)) for i in range(start, stop, step)]
 
 
