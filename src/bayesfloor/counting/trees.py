@@ -54,7 +54,7 @@ class ClassTrees:
     def count(
         self, queries: list[Tree], n_queries: int, squared_radii: Floats, threads: int, progress: Progress | None
     ) -> BallCounts:
-        """BallCounts around the points of the query trees, which hold their own rows of the result.
+        """Counts around the points of the query trees, which hold their own rows of the result.
 
         A query point that is among the data is counted as its own neighbour.
         """
