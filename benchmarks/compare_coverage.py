@@ -65,7 +65,7 @@ def runs(n_runs: int, *, n_draws: int = N_DRAWS, n_rows: tuple[int, int] = (600,
         X_test, y_test = problem.sample(n_test, random_state=rng)
         rule, true_error = _model(name, parameters, model, n_draws)
         found = compare(result, y_true=y_test, y_pred=rule(X_test, rng))
-        room = found.room_interval
+        room = found.excess_interval
         yield Run(name, model, n, n_test, true_error - problem.bayes_error, room.low, room.high, found.verdict)
 
 

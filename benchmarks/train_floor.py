@@ -17,7 +17,7 @@ from joblib import Parallel, delayed
 from scipy.optimize import nnls
 from scipy.stats import norm
 
-from bayesfloor.floor.rule import BEYOND, Evidence, judge, spread, unsettled
+from bayesfloor.floor.rule import BEYOND, Evidence, judge, spread, stakes
 from bayesfloor.utils.intervals import upper_limit
 from random_problems import PARTLY_NOISY, random_problem
 
@@ -100,7 +100,7 @@ def recompute() -> None:
     for record in sorted(records, key=lambda record: record["seed"]):
         stored = read_posteriors(record["seed"])
         whole, half, *_ = stored["pooled"].astype(np.float64)
-        record["claimed"], record["unsettled"] = unsettled(whole, half, stored["labels"], stored["row_weights"])
+        record["claimed"], record["unsettled"] = stakes(whole, half, stored["labels"], stored["row_weights"])
         record["gained"] = gained(stored)
         record["wrong"], record["tested"] = int(stored["wrong"].sum()), int(stored["tested"].sum())
     lines = [json.dumps(record) + "\n" for record in sorted(records, key=lambda record: record["seed"])]

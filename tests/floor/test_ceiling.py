@@ -13,14 +13,15 @@ from bayesfloor import DataError, ParameterError, bounds, compare, estimate, fra
 from bayesfloor.floor import conclusion
 from bayesfloor.floor.ceiling import HeldOut, ceiling, group_limit, held_out_errors
 from bayesfloor.floor.result import FloorResult
+from bayesfloor.floor.rows import LabelledRows
 from bayesfloor.floor.rule import highest_level
-from bayesfloor.library.arrangement import Arrangement, without_copies
+from bayesfloor.library.arrangement import Arrangement
 from bayesfloor.library.cross_fit import folds
 from bayesfloor.library.learners import LIBRARY
 from bayesfloor.library.pool import Stage
 from bayesfloor.report.page import render
 from bayesfloor.rows.blocks import ArrayBlocks, sampled_rows
-from bayesfloor.rows.dataset import validate
+from bayesfloor.rows.dataset import Dataset, validate
 from bayesfloor.rows.draws import Draws, one_of_each
 from bayesfloor.stopping.rule import FloorStopping
 from bayesfloor.utils.intervals import ConfidenceInterval, upper_limit
@@ -60,6 +61,13 @@ def half_copied(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarra
     return np.vstack([X, X[: n // 3]]), np.concatenate([y, y[: n // 3]])
 
 
+def without_copies(data: Dataset, groups=None, seed: int = 0) -> LabelledRows:
+    """Each record once, as where the library learns from all rows."""
+    blocks = ArrayBlocks(data.X, data.labels, data.n_classes, block_rows=data.n_samples)
+    rows = LabelledRows(blocks, data.classes, data.feature_names, data=data, groups=groups)
+    return rows.without_copies(seed, is_all=True)
+
+
 SHAPES = {"continuous": noisy_middle, "discrete": discrete, "half copied": half_copied}
 
 
@@ -69,7 +77,7 @@ def level_of(shape: str, n: int, samples: int) -> float:
     for sample in range(samples):
         rng = np.random.default_rng([sample, n])
         X, y = SHAPES[shape](n, rng)
-        data, _, _ = without_copies(validate(X, y), None, 0)
+        data = without_copies(validate(X, y)).data
         rows = held_out_rows(data)
         wrong = (data.X[rows, 0] > 0.5 * (shape == "discrete")) != data.labels[rows]
         held += upper_limit(int(wrong.sum()), len(rows), 0.95) >= 0.25
@@ -96,7 +104,7 @@ def test_number_of_errors_held_out_is_binomial(shape: str) -> None:
     for sample in range(600):
         rng = np.random.default_rng([sample, 7])
         X, y = SHAPES[shape](120, rng)
-        data, _, _ = without_copies(validate(X, y), None, 0)
+        data = without_copies(validate(X, y)).data
         rows = held_out_rows(data)
         counts.append(((data.X[rows, 0] > 0.5 * (shape == "discrete")) != data.labels[rows]).sum())
     n = len(rows)
@@ -155,10 +163,10 @@ def test_which_copy_is_kept_is_chance_and_order_free() -> None:
     X = np.repeat(rng.normal(size=(400, 2)), 2, axis=0)
     y = rng.integers(0, 2, 800)  # some copies disagree
     data = validate(X, y)
-    kept = without_copies(data, None, 0)[2]
+    kept = without_copies(data).row_numbers
     assert abs(y[kept].mean() - 0.5) < 4 * 0.5 / 20
     order = rng.permutation(800)
-    again = without_copies(validate(X[order], y[order]), None, 0)[2]
+    again = without_copies(validate(X[order], y[order])).row_numbers
     assert sorted(zip(order[again] // 2, y[order[again]], strict=True)) == sorted(zip(kept // 2, y[kept], strict=True))
 
 
@@ -166,7 +174,8 @@ def test_groups_with_copies_of_one_record_are_one_group() -> None:
     rng = np.random.default_rng(2)
     X = rng.normal(size=(60, 3))
     X, groups = np.vstack([X, X[:10:2]]), np.concatenate([np.repeat(np.arange(30), 2), np.full(5, 29)])
-    data, joined, kept = without_copies(validate(X, np.arange(65) % 2), groups, 0)
+    rows = without_copies(validate(X, np.arange(65) % 2), groups)
+    data, joined, kept = rows.data, rows.groups, rows.row_numbers
     assert len(kept) == 60
     group_of = dict(zip(kept.tolist(), joined.tolist(), strict=True))
     assert len({group_of[row] for row in (1, 3, 5, 7, 9, 58, 59)}) == 1
@@ -385,7 +394,7 @@ def test_the_interval_ends_at_the_ceiling_of_half_the_risk(monkeypatch: pytest.M
     assert free.ceiling == pytest.approx(upper_limit(free.certificate.errors, 40, 0.95))
     # Held-out rows that happen to be easy: the limits are below what the rule would say.
     monkeypatch.setattr(
-        "bayesfloor.floor.learned.Learned.held_out", lambda self: HeldOut(np.array([30, 30]), np.array([150, 150]))
+        "bayesfloor.floor._estimate._held_out", lambda *_: HeldOut(np.array([30, 30]), np.array([150, 150]))
     )
     result = estimate(X, y, **FAST)
     assert free.interval.high > upper_limit(60, 300, 0.975)
@@ -492,7 +501,7 @@ def test_levels_that_the_evidence_cannot_carry_are_refused(tmp_path: Path) -> No
     with pytest.raises(ParameterError, match=r"confidence_level 0\.99 .* 0\.9815 is the most, one-sided"):
         FloorStopping(result, confidence_level=0.99)
     saved = replace(result, interval=ConfidenceInterval(result.interval.low, result.interval.high, 0.99))
-    assert compare(saved, error=0.3, n_test=100).room_interval.confidence_level == 0.99  # it was offered once
+    assert compare(saved, error=0.3, n_test=100).excess_interval.confidence_level == 0.99  # it was offered once
 
 
 def test_results_of_version_0_1_stay_readable() -> None:
@@ -503,7 +512,7 @@ def test_results_of_version_0_1_stay_readable() -> None:
     assert old.certificate is None
     assert "certified" in str(old)
     assert FloorResult.from_json(old.to_json()) == old
-    assert json.loads(old.to_json())["schema"] == 2
+    assert json.loads(old.to_json())["schema"] == 3
     assert "&lt;3&gt;" in render(old)
 
 

@@ -34,17 +34,27 @@ def test_arms_are_squared_and_added(result: FloorResult) -> None:
     found = compare(given(result, 0.12, 0.10, 0.15), error=0.2, n_test=500)
     wilson = score_interval(0.2, 500, 0.95)
     assert found.error_interval == wilson
-    assert found.room == pytest.approx(0.08, abs=1e-12)
-    assert found.room_interval.low == pytest.approx(0.08 - math.sqrt((0.2 - wilson.low) ** 2 + 0.03**2), abs=1e-12)
-    assert found.room_interval.high == pytest.approx(0.08 + math.sqrt((wilson.high - 0.2) ** 2 + 0.02**2), abs=1e-12)
-    assert found.room_interval.confidence_level == 0.95
+    assert found.excess == pytest.approx(0.08, abs=1e-12)
+    assert found.excess_interval.low == pytest.approx(0.08 - math.sqrt((0.2 - wilson.low) ** 2 + 0.03**2), abs=1e-12)
+    assert found.excess_interval.high == pytest.approx(0.08 + math.sqrt((wilson.high - 0.2) ** 2 + 0.02**2), abs=1e-12)
+    assert found.excess_interval.confidence_level == 0.95
+
+
+def test_names_of_version_0_1_still_work(result: FloorResult) -> None:
+    found = compare(result, error=0.3, n_test=500)
+    with pytest.warns(DeprecationWarning, match="now called excess"):
+        assert found.room == found.excess
+    with pytest.warns(DeprecationWarning, match="now called excess_interval"):
+        assert found.room_interval == found.excess_interval
+    values = found.to_dict()
+    assert (values["room"], values["room_interval"]) == (values["excess"], values["excess_interval"])
 
 
 def test_an_exact_floor_leaves_the_noise_of_the_test(result: FloorResult) -> None:
     found = compare(given(result, 0.1, 0.1, 0.1), error=0.3, n_test=100)
     wilson = score_interval(0.3, 100, 0.95)
-    assert found.room_interval.low == pytest.approx(wilson.low - 0.1, abs=1e-12)
-    assert found.room_interval.high == pytest.approx(wilson.high - 0.1, abs=1e-12)
+    assert found.excess_interval.low == pytest.approx(wilson.low - 0.1, abs=1e-12)
+    assert found.excess_interval.high == pytest.approx(wilson.high - 0.1, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -75,14 +85,14 @@ def test_the_side_that_is_uncertain_is_named(result: FloorResult) -> None:
 def test_no_evidence_is_not_called_at_the_floor(result: FloorResult) -> None:
     few = compare(given(result, 0.12, 0.11, 0.13), error=0.12, n_test=50)
     assert few.verdict == "cannot tell"
-    left = f"up to {100 * few.room_interval.high:.1f} points above it"
+    left = f"up to {100 * few.excess_interval.high:.1f} points above it"
     assert left in few.headline
     assert few.sentence.startswith("Cannot tell: ")
     assert left in few.sentence
     for floor, verdict in ((0.12, "cannot tell"), (0.18, "at the floor")):  # 3 and 4.5 points are a quarter of them
         found = compare(given(result, floor, floor, floor), error=floor + 0.002, n_test=600)
-        assert found.room_interval.high - found.room_interval.low > 0.03
-        assert (found.room_interval.high > 0.25 * floor) == (verdict == "cannot tell")
+        assert found.excess_interval.high - found.excess_interval.low > 0.03
+        assert (found.excess_interval.high > 0.25 * floor) == (verdict == "cannot tell")
         assert found.verdict == verdict
 
 
@@ -90,7 +100,7 @@ def test_other_levels_stretch_both_sides(result: FloorResult) -> None:
     exact = given(result, 0.2, 0.1, 0.3)
     wide, narrow = (compare(exact, error=0.4, n_test=400, confidence_level=level) for level in (0.99, 0.5))
     usual = compare(exact, error=0.4, n_test=400)
-    assert wide.room_interval.low < usual.room_interval.low < narrow.room_interval.low
+    assert wide.excess_interval.low < usual.excess_interval.low < narrow.excess_interval.low
     assert narrow.floor_interval.high == pytest.approx(0.2 + 0.1 * 0.6744898 / 1.9599640, abs=1e-6)
     assert wide.floor_interval.confidence_level == 0.99
 

@@ -2,6 +2,7 @@
 
 import math
 import numbers
+import warnings
 from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
@@ -36,11 +37,12 @@ class Comparison:
     error_interval : ConfidenceInterval
         Of Wilson: what the model would err on endless data.
     floor, floor_interval : float, ConfidenceInterval
-    room, room_interval : float, ConfidenceInterval
+    excess, excess_interval : float, ConfidenceInterval
         Error minus floor.
     verdict : {"room", "at the floor", "cannot tell", "below the floor"}
-        The interval of the room lies above 0, includes it, or lies below. Where it includes 0 but reaches more than two
-        points, and more than a quarter of the floor, above it, nothing was shown: "cannot tell".
+        The interval of the excess lies above 0 (there is room for a better model), includes it, or lies below. Where it
+        includes 0 but reaches more than two points, and more than a quarter of the floor, above it, nothing was shown:
+        "cannot tell".
     notes : tuple of str
         What may make the two figures hard to compare.
     """
@@ -50,10 +52,22 @@ class Comparison:
     error_interval: ConfidenceInterval
     floor: float
     floor_interval: ConfidenceInterval
-    room: float
-    room_interval: ConfidenceInterval
+    excess: float
+    excess_interval: ConfidenceInterval
     verdict: str
     notes: tuple[str, ...] = ()
+
+    @property
+    def room(self) -> float:
+        """Deprecated name of `excess`."""
+        warnings.warn("Comparison.room is now called excess", DeprecationWarning, stacklevel=2)
+        return self.excess
+
+    @property
+    def room_interval(self) -> ConfidenceInterval:
+        """Deprecated name of `excess_interval`."""
+        warnings.warn("Comparison.room_interval is now called excess_interval", DeprecationWarning, stacklevel=2)
+        return self.excess_interval
 
     @property
     def headline(self) -> str:
@@ -61,7 +75,7 @@ class Comparison:
         if self.verdict == "room":
             return f"room of {self._points}"
         if self.verdict == "cannot tell":
-            return f"cannot tell: at the floor, or up to {100 * self.room_interval.high:.1f} points above it"
+            return f"cannot tell: at the floor, or up to {100 * self.excess_interval.high:.1f} points above it"
         return "below the floor: check for leakage" if self.verdict == "below the floor" else self.verdict
 
     @property
@@ -71,12 +85,12 @@ class Comparison:
             return f"Room of {self._points}: the same data allow a better model."
         if self.verdict == "below the floor":
             return (
-                f"Below the floor: check for leakage. The model errs {-100 * self.room:.1f} points less than should be "
-                f"possible ({-100 * self.room_interval.high:.1f} to {-100 * self.room_interval.low:.1f}). Did it see "
-                "test rows in training, or a column that gives the label away? "
+                f"Below the floor: check for leakage. The model errs {-100 * self.excess:.1f} points less than should "
+                f"be possible ({-100 * self.excess_interval.high:.1f} to {-100 * self.excess_interval.low:.1f}). Did "
+                "it see test rows in training, or a column that gives the label away? "
                 "Were the test rows drawn like those of the floor?"
             )
-        left = f"{100 * self.room_interval.high:.1f}"
+        left = f"{100 * self.excess_interval.high:.1f}"
         if self.verdict == "cannot tell":
             return (
                 f"Cannot tell: the model is at the floor, or up to {left} points above it. The difference is "
@@ -89,26 +103,34 @@ class Comparison:
 
     @property
     def _range(self) -> str:
-        low, high = (f"{100 * value:.1f}" for value in (self.room_interval.low, self.room_interval.high))
-        return f"{_signed_zero(low)} to {_signed_zero(high)}"
+        low, high = (f"{100 * value:.1f}" for value in (self.excess_interval.low, self.excess_interval.high))
+        return f"{_without_sign_of_zero(low)} to {_without_sign_of_zero(high)}"
 
     @property
     def _points(self) -> str:
-        return f"{_signed_zero(f'{100 * self.room:.1f}')} points ({self._range})"
+        return f"{_without_sign_of_zero(f'{100 * self.excess:.1f}')} points ({self._range})"
 
     @property
     def missing(self) -> str:
-        """What would narrow the interval of the room most."""
+        """What would narrow the interval of the excess most."""
         of_test = self.error_interval.high - self.error_interval.low
         of_floor = self.floor_interval.high - self.floor_interval.low
         return "more test rows" if of_test > of_floor else "more rows to estimate the floor from"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {**asdict(self), "notes": list(self.notes), "headline": self.headline, "sentence": self.sentence}
+        """Plain values; the excess also under its names of version 0.1, `room` and `room_interval`."""
+        values = asdict(self)
+        return {
+            **values,
+            "room": values["excess"],
+            "room_interval": values["excess_interval"],
+            "notes": list(self.notes),
+            "headline": self.headline,
+            "sentence": self.sentence,
+        }
 
     def __str__(self) -> str:
-        level = f"{100 * self.room_interval.confidence_level:g}%"
+        level = f"{100 * self.excess_interval.confidence_level:g}%"
         model, floor = self.error_interval, self.floor_interval
         tested = f"{self.n_test:,} test rows"
         lines = [
@@ -137,7 +159,7 @@ def compare(
     Both sides are uncertain: the model's error by the finite test, the floor by its interval. Their intervals are
     combined by the lengths of their arms, squared and added (the MOVER method of Zou and Donner, 2008):
 
-        low = room - sqrt((error - error_low)^2 + (floor_high - floor)^2),   high likewise.
+        low = excess - sqrt((error - error_low)^2 + (floor_high - floor)^2),   high likewise.
 
     This takes the two as independent. If the model was tested on the rows that the floor was estimated from, a sample
     with many hard rows raises both; the difference then varies less than that, and the interval is wider than it
@@ -177,17 +199,17 @@ def compare(
         check_carried(level)
     given_error, given_labels = (error, n_test), (y_true, y_pred)
     if all(value is None for value in given_labels) and not all(value is None for value in given_error):
-        share, tested = _checked(error, n_test)
+        share, tested = _check_error(error, n_test)
         notes: tuple[str, ...] = ()
     elif all(value is None for value in given_error) and not all(value is None for value in given_labels):
-        share, tested, notes = _counted(result, y_true, y_pred)
+        share, tested, notes = _count_errors(result, y_true, y_pred)
     else:
         raise ParameterError("give either error= and n_test=, or y_true= and y_pred=")
     floor, floor_interval = result.floor, _at_level(result.floor, result.interval, level)
     error_interval = score_interval(share, tested, level)
-    room = share - floor
-    low = room - math.hypot(share - error_interval.low, floor_interval.high - floor)
-    high = room + math.hypot(error_interval.high - share, floor - floor_interval.low)
+    excess = share - floor
+    low = excess - math.hypot(share - error_interval.low, floor_interval.high - floor)
+    high = excess + math.hypot(error_interval.high - share, floor - floor_interval.low)
     verdict = "room" if low > 0 else "below the floor" if high < 0 else "at the floor"
     if verdict == "at the floor" and high > max(_CLOSE, _CLOSE_SHARE * floor):
         verdict = "cannot tell"
@@ -197,14 +219,14 @@ def compare(
         error_interval=error_interval,
         floor=floor,
         floor_interval=floor_interval,
-        room=room,
-        room_interval=ConfidenceInterval(max(-1.0, low), min(1.0, high), level),
+        excess=excess,
+        excess_interval=ConfidenceInterval(max(-1.0, low), min(1.0, high), level),
         verdict=verdict,
         notes=notes,
     )
 
 
-def _checked(error: Any, n_test: Any) -> tuple[float, int]:
+def _check_error(error: Any, n_test: Any) -> tuple[float, int]:
     if error is None or n_test is None:
         missing = "error" if error is None else "n_test"
         raise ParameterError(f"{missing} is missing: give the share of errors and the number of rows it was counted on")
@@ -216,7 +238,7 @@ def _checked(error: Any, n_test: Any) -> tuple[float, int]:
     return float(error), int(n_test)
 
 
-def _counted(result: FloorResult, y_true: Any, y_pred: Any) -> tuple[float, int, tuple[str, ...]]:
+def _count_errors(result: FloorResult, y_true: Any, y_pred: Any) -> tuple[float, int, tuple[str, ...]]:
     if y_true is None or y_pred is None:
         raise ParameterError(f"{'y_true' if y_true is None else 'y_pred'} is missing: give labels and predictions")
     truth, said = _codes(result, "y_true", y_true), _codes(result, "y_pred", y_pred)
@@ -280,5 +302,5 @@ def _at_level(centre: float, interval: ConfidenceInterval, level: float) -> Conf
     return ConfidenceInterval(max(0.0, low), min(1.0, high), level)
 
 
-def _signed_zero(text: str) -> str:
+def _without_sign_of_zero(text: str) -> str:
     return "0.0" if text == "-0.0" else text

@@ -12,8 +12,8 @@ from .rule import check_carried
 
 __all__ = [
     "check_one_sided",
-    "checked_rows",
-    "checked_share",
+    "check_rows",
+    "check_share",
     "error_limit",
     "floor_reach",
     "known_floor",
@@ -50,7 +50,7 @@ def known_floor(floor: Any, interval: Any, confidence_level: float) -> tuple[flo
         if floor.learning_curve:
             check_carried(confidence_level, one_sided=True)
         return floor.floor, floor.interval
-    value = checked_share("floor", floor)
+    value = check_share("floor", floor)
     if interval is None:
         raise ParameterError(
             f"a floor without interval cannot be compared with: give interval=(low, high) beside {value:g}, or a result"
@@ -60,7 +60,7 @@ def known_floor(floor: Any, interval: Any, confidence_level: float) -> tuple[flo
             low, high = interval
         except (TypeError, ValueError):
             raise ParameterError(f"interval must be (low, high) or a ConfidenceInterval, got {interval!r}") from None
-        low, high = checked_share("low end of interval", low), checked_share("high end of interval", high)
+        low, high = check_share("low end of interval", low), check_share("high end of interval", high)
         interval = ConfidenceInterval(low, high, confidence_level)
     check_level(interval.confidence_level)  # 95 for 0.95 would make every limit NaN, and no limit is ever met
     if not interval.low <= value <= interval.high:
@@ -83,7 +83,7 @@ def points(share: float) -> str:
     return f"{number} point{'' if number == '1' else 's'}"
 
 
-def checked_share(name: str, value: Any) -> float:
+def check_share(name: str, value: Any) -> float:
     """A number in [0, 1], or an error that names it; numbers in tensors and arrays are taken out."""
     try:
         share = float(value)
@@ -96,7 +96,7 @@ def checked_share(name: str, value: Any) -> float:
     raise ParameterError(f"{name} must lie between 0 and 1, got {share:g}")
 
 
-def checked_rows(name: str, value: Any) -> int:
+def check_rows(name: str, value: Any) -> int:
     """A number of rows: whole, at least 1."""
     try:
         rows = int(value)

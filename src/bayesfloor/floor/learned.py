@@ -19,7 +19,7 @@ from ..rows.draws import Draws
 from ..utils.parallel import Progress, Workers
 from .ceiling import HeldOut, held_out_errors
 from .result import LearnerScore
-from .rule import ScoreSpace, summarise, unsettled
+from .rule import ScoreSpace, stakes, summarise
 
 __all__ = [
     "FEW_FEATURES",
@@ -101,7 +101,7 @@ class Learned(Trained):
 
     def unsettled(self) -> tuple[float, float]:
         """What is at stake where the half and the whole stage decide differently; see `Evidence`."""
-        return unsettled(self.P[0], self.P[1], self.labels, self.row_weights)
+        return stakes(self.P[0], self.P[1], self.labels, self.row_weights)
 
     def posterior(self) -> Floats:
         """Probabilities of the whole stage, rows and classes in the order they came in."""

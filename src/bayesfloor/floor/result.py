@@ -190,7 +190,7 @@ class FloorResult:
                 f"these. The library, all together, errs {pool:.1%}"
             )
             about += f": {self.chance}." if self.chance else "."
-            if not self._below(best.error):
+            if not self._is_below(best.error):
                 about = f"{about[:-1]}; the best of it alone ({best.plain_name}) {best.error:.1%}."
         else:
             about = (
@@ -222,11 +222,11 @@ class FloorResult:
     @property
     def chance(self) -> str:
         """Why fewer errors than the floor were counted, in words; empty if there were not."""
-        if not self._below(self.evidence["error"]):
+        if not self._is_below(self.evidence["error"]):
             return ""
         return "that is less than the floor by the chance of these rows, and would not last on new ones"
 
-    def _below(self, error: float) -> bool:
+    def _is_below(self, error: float) -> bool:
         return bool(round(error, 3) < round(self.floor, 3))  # as they are printed
 
     def _repr_html_(self) -> str:

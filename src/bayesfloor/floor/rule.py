@@ -27,8 +27,8 @@ __all__ = [
     "highest_level",
     "judge",
     "shrunk_shares",
+    "stakes",
     "summarise",
-    "unsettled",
 ]
 
 
@@ -126,7 +126,7 @@ def summarise(P: Floats, y: Codes, weights: Floats) -> tuple[float, float]:
     return float(weights @ wrong), float(weights @ (1 - P.max(axis=1)))
 
 
-def unsettled(whole: Floats, half: Floats, y: Codes, weights: Floats) -> tuple[float, float]:
+def stakes(whole: Floats, half: Floats, y: Codes, weights: Floats) -> tuple[float, float]:
     """What is at stake where two stages decide differently: as their posteriors claim, and as labels confirm.
 
     See `Evidence`; rows count by their weights, which add up to 1.

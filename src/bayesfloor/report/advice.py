@@ -55,7 +55,7 @@ def _model(result: FloorResult, comparison: Comparison | None) -> list[tuple[str
                 "test rows are easier than those of the floor, or this is one of the cases that the interval misses.",
             )
         ]
-    left = comparison.room_interval.high
+    left = comparison.excess_interval.high
     if comparison.verdict == "cannot tell":
         return [
             (
@@ -72,7 +72,7 @@ def _model(result: FloorResult, comparison: Comparison | None) -> list[tuple[str
                 "labels, lower the floor itself; another model does not.",
             )
         ]
-    text = f"There are about {100 * comparison.room:.1f} points between your model and the floor."
+    text = f"There are about {100 * comparison.excess:.1f} points between your model and the floor."
     pool = float(result.evidence.get("error", 1.0))
     if result.learning_curve and pool < comparison.error:
         best = listed([score.plain_name for score in result.learners[:3]], 3)

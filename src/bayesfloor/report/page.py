@@ -52,7 +52,7 @@ def render(
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(share=_share, points=_points, text=_text, label=_label, whole=_whole)
     source = files(__package__).joinpath("templates", "report.html.j2").read_text(encoding="utf-8")
-    embedded, complete = _embedded(result)
+    embedded, complete = _embed(result)
     name = None if table is None else str(table.name)
     page: str = environment.from_string(source).render(
         title=_text(title) if title else f"The floor of {_text(name)}" if name else "The floor",
@@ -67,8 +67,8 @@ def render(
         pictures={key: Markup(svg) for key, svg in _pictures(result, comparison).items()},
         estimates=frames.estimates_rows(result),
         pairs=frames.pairs_rows(result, 15),
-        hardest=_numbered(frames.hardest_rows, result, table),
-        suspects=_numbered(frames.suspects_rows, result, table),
+        hardest=_number_rows(frames.hardest_rows, result, table),
+        suspects=_number_rows(frames.suspects_rows, result, table),
         n_suspects=n_suspects(result),
         file_name=name,
         columns=[] if table is None else list(table.columns)[:_COLUMNS],
@@ -135,7 +135,7 @@ def _descriptions(result: FloorResult, comparison: Comparison | None) -> dict[st
     }
 
 
-def _numbered(
+def _number_rows(
     rows_of: Callable[[FloorResult, int], list[dict[str, Any]]], result: FloorResult, table: Any
 ) -> list[dict[str, Any]] | None:
     """Rows with their numbers in the file, from 1, where there is one; None if single rows are not kept."""
@@ -171,17 +171,17 @@ def _policy(source: str) -> str:
     )
 
 
-def _embedded(result: FloorResult) -> tuple[str, bool]:
+def _embed(result: FloorResult) -> tuple[str, bool]:
     """JSON of the result that no parser of HTML takes for markup, and whether it is complete."""
-    text = _harmless(result.to_json()) if len(result.classes) <= 400 else None
+    text = _escape(result.to_json()) if len(result.classes) <= 400 else None
     if text is not None and len(text) <= _LARGEST_JSON:
         return text, True
     # The table of pairs grows with the square of the number of classes.
-    text = _harmless(replace(result, pair_error=()).to_json())
+    text = _escape(replace(result, pair_error=()).to_json())
     return (text if len(text) <= _LARGEST_JSON else "{}"), False
 
 
-def _harmless(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 

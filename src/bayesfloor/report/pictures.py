@@ -79,7 +79,7 @@ def plot_floor(result: FloorResult, comparison: Comparison | None = None, *, ax:
     ax.set_xlim(-0.02 * end, 1.02 * end)
     ax.set_ylim(-1.05, top)
     ax.set_yticks([])
-    _bare(ax, "bottom")
+    _hide_spines(ax, "bottom")
     _percent_axis(ax.xaxis)
     name = short_label(result.classes[int(np.argmax(result.priors))])
     ax.set_xlabel(f"error; always naming {name} gives {_percent(worst)}", parse_math=False)
@@ -137,7 +137,7 @@ def plot_learning_curve(result: FloorResult, *, ax: Any = None) -> Any:
     )
     _percent_axis(ax.yaxis)
     ax.set_ylabel("error")
-    _bare(ax, "bottom", "left")
+    _hide_spines(ax, "bottom", "left")
     ax.grid(axis="y", color=LINE, linewidth=0.5, alpha=0.6)
     ax.legend(frameon=False, labelcolor=INK, loc="upper right", fontsize="small")
     return ax
@@ -176,7 +176,7 @@ def plot_estimates(result: FloorResult, *, ax: Any = None) -> Any:
         ax.set_xlim(right=1.18 * max(row["high"] for row in rows))
     _percent_axis(ax.xaxis)
     ax.set_xlabel("error")
-    _bare(ax, "bottom")
+    _hide_spines(ax, "bottom")
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="x", color=LINE, linewidth=0.5, alpha=0.6)
     return ax
@@ -228,7 +228,7 @@ def plot_pairs(result: FloorResult, *, n_classes: int = 15, label_length: int = 
     ax.tick_params(length=0)
     ax.set_xlabel("taken for")
     ax.set_ylabel("class")
-    _bare(ax)
+    _hide_spines(ax)
     return ax
 
 
@@ -280,7 +280,7 @@ def _percent_axis(axis: Any) -> None:
     axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.6g}%"))
 
 
-def _bare(ax: Any, *kept: str) -> None:
+def _hide_spines(ax: Any, *kept: str) -> None:
     for side, spine in ax.spines.items():
         spine.set_visible(side in kept)
         spine.set_color(MUTED)

@@ -10,7 +10,7 @@ from scipy.special import ndtri, stdtrit
 
 from .._types import Floats
 from ..errors import DataError, ParameterError
-from ..floor.excess import checked_rows, checked_share, floor_reach, known_floor, points
+from ..floor.excess import check_rows, check_share, floor_reach, known_floor, points
 from ..floor.result import FloorResult
 from ..utils.intervals import ConfidenceInterval, check_level
 
@@ -135,7 +135,7 @@ def samples_needed(
     floor, limits = known_floor(result, interval, 0.95 if confidence_level is None else confidence_level)
     level = limits.confidence_level if confidence_level is None else confidence_level
     check_level(level)
-    within = checked_share("within", within)
+    within = check_share("within", within)
     if within == 0:
         raise ParameterError("within must be above 0: the floor itself is only reached with infinitely many rows")
     if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:
@@ -284,9 +284,9 @@ def _checked_curve(model_curve: Any) -> list[ModelCurvePoint]:
         n_train, error, n_test = point
         checked.append(
             ModelCurvePoint(
-                checked_rows(f"n_train of point {i}", n_train),
-                checked_share(f"error of point {i}", error),
-                checked_rows(f"n_test of point {i}", n_test),
+                check_rows(f"n_train of point {i}", n_train),
+                check_share(f"error of point {i}", error),
+                check_rows(f"n_test of point {i}", n_test),
             )
         )
     return checked

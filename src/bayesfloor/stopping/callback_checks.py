@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from ..errors import ParameterError
-from ..floor.excess import checked_rows, checked_share
+from ..floor.excess import check_rows, check_share
 from ..utils.checks import listed
 from .rule import FloorStopping
 
@@ -33,7 +33,7 @@ def checked_metric(
 ) -> tuple[Callable[[Any], float], int]:
     """How to turn the metric into an error, and the number of validation rows; refused before training."""
     check_unused(stopping)
-    rows = checked_rows("n_samples", n_samples)
+    rows = check_rows("n_samples", n_samples)
     if not isinstance(metric, str) or not metric:
         raise ParameterError(f"metric must be the name of a metric, got {metric!r}")
     if metric_is is None:
@@ -49,7 +49,7 @@ def checked_metric(
         raise ParameterError(f"metric_is must be 'error' or 'accuracy', got {metric_is!r}")
 
     def error_from(value: Any) -> float:
-        share = checked_share(f"metric {metric!r}", value)
+        share = check_share(f"metric {metric!r}", value)
         return share if metric_is == "error" else round(1 - share, 9)  # 1 - 0.9 is not 0.1
 
     return error_from, rows

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from ..errors import BayesfloorWarning, DataError, ParameterError
-from ..floor.excess import checked_rows
+from ..floor.excess import check_rows
 from ..utils.checks import listed
 from .callback_checks import check_unused, checked_metric, framework, metric_of_set, named_metric
 from .rounds import fit_until_floor
@@ -158,7 +158,7 @@ def keras_callback(
     if metric_is is None and not metric.startswith("val_"):
         raise ParameterError(f"metric {metric!r} is that of the training rows: 'val_{metric}' has the validation rows")
     if not isinstance(validation_freq, Collection):
-        checked_rows("validation_freq", validation_freq)
+        check_rows("validation_freq", validation_freq)
     keras = framework("keras")
 
     class FloorCallback(keras.callbacks.Callback):  # type: ignore[name-defined]

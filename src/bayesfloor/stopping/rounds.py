@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, ParameterError
-from ..floor.excess import checked_rows
+from ..floor.excess import check_rows
 from .callback_checks import check_unused
 from .rule import FloorStopping
 
@@ -58,8 +58,8 @@ def fit_until_floor(
     >>> stopping.status, len(stopping.history)
     ('at the floor', 3)
     """
-    checked_rows("max_rounds", max_rounds)
-    checked_rows("step", step)
+    check_rows("max_rounds", max_rounds)
+    check_rows("step", step)
     truth = np.asarray(y_val).reshape(-1)
     if len(truth) == 0:
         raise DataError("there are no validation rows: X_val and y_val are empty")

@@ -12,8 +12,8 @@ from scipy.special import ndtri
 from ..errors import BayesfloorWarning, ParameterError
 from ..floor.excess import (
     check_one_sided,
-    checked_rows,
-    checked_share,
+    check_rows,
+    check_share,
     error_limit,
     floor_reach,
     known_floor,
@@ -187,7 +187,7 @@ class FloorStopping:
         -------
         bool
         """
-        look = self._look(checked_share("error", error), checked_rows("n_samples", n_samples))
+        look = self._look(check_share("error", error), check_rows("n_samples", n_samples))
         self._rounds.append(look)
         decidable = self._reach_at_floor(look.n_samples) <= 2 * self.min_delta
         at = decidable and look.excess <= self.min_delta + _HAIR and look.high <= 2 * self.min_delta + _HAIR
@@ -365,7 +365,7 @@ def validation_rows_needed(
 
 
 def _checked_delta(min_delta: Any) -> float:
-    delta = checked_share("min_delta", min_delta)
+    delta = check_share("min_delta", min_delta)
     if not 0 < delta < 0.5:
         raise ParameterError(f"min_delta must be above 0 and below 0.5, a share of rows (0.01 is a point); got {delta}")
     return delta
