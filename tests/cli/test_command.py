@@ -105,7 +105,7 @@ def bad_files(folder) -> None:
         ("text.csv", "", "column 'said' holds free text"),
         ("twice.csv", "", "more than one column named 'size'"),
         ("hostile.csv", "", "column '<script>alert(1)</script>' mixes"),
-        ("data.csv", "--weights size", "out of scope"),
+        ("data.csv", "--weights size", "unrecognized arguments: --weights"),
         ("data.csv", "--drop nothing", "no column 'nothing'"),
         ("data.csv", "--groups nobody", "no column 'nobody'"),
         ("data.csv", "--effort huge", "invalid choice: 'huge'"),

@@ -159,7 +159,6 @@ def _table_options(one: argparse.ArgumentParser) -> None:
     _column_options(one)
     one.add_argument("--groups", metavar="COL", help="rows with the same value belong together (one patient, say)")
     one.add_argument("--max-rows", type=int, metavar="N", help="read a sample of N rows with the same class shares")
-    one.add_argument("--weights", metavar="COL", help=argparse.SUPPRESS)
 
 
 def _column_options(one: argparse.ArgumentParser) -> None:
@@ -272,18 +271,16 @@ def _run(arguments: list[str]) -> int:
     if options.command is None:
         top.print_help()
         return 0
-    if getattr(options, "weights", None) is not None:
-        top.error("weights per row are out of scope; for other class shares there is --priors balanced")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore" if getattr(options, "quiet", False) else "always", BayesfloorWarning)
-        warnings.showwarning = _told
+        warnings.showwarning = _show_warning
         from .steps import STEPS
 
         STEPS[options.command](options)
     return 0
 
 
-def _told(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
+def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
     """Ours as one line; what libraries say to programmers is not for here."""
     if issubclass(category, BayesfloorWarning):
         print(f"bayesfloor: note: {_one_line(str(message))}", file=sys.stderr)

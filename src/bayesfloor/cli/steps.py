@@ -2,7 +2,7 @@
 
 import json
 import sys
-from argparse import Namespace
+from argparse import SUPPRESS, Namespace
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -21,7 +21,7 @@ __all__ = ["STEPS"]
 
 def _estimate(options: Namespace) -> None:
     _check_output(options)
-    if _in_blocks(options):
+    if _reads_in_blocks(options):
         result = _floor_in_blocks(options)
         _deliver(options, str(result), result.to_dict())
         return
@@ -31,7 +31,7 @@ def _estimate(options: Namespace) -> None:
 
 
 def _report(options: Namespace) -> None:
-    from .predictions import check_model_options, model_figures
+    from .inputs import check_model_options, model_figures
 
     path = Path(options.output or f"{_stem(options.file)}-floor.html")
     _check_output(options, path)
@@ -41,12 +41,12 @@ def _report(options: Namespace) -> None:
     has_model = options.error is not None or options.predictions is not None
     model = model_figures(options, table) if has_model else None
     result = _floor(options, table)
-    comparison = _compared(result, model) if model is not None else None
+    comparison = _compare_model(result, model) if model is not None else None
     _page(options, path, result, table, comparison)
 
 
 def _compare(options: Namespace) -> None:
-    from .predictions import check_model_options, model_figures
+    from .inputs import check_model_options, model_figures
 
     _check_output(options)
     check_model_options(options, needed=True)
@@ -54,7 +54,7 @@ def _compare(options: Namespace) -> None:
     table = _read(options)
     model = model_figures(options, table)  # before the long part: what is wrong with it is said at once
     result = _floor(options, table)
-    comparison = _compared(result, model)
+    comparison = _compare_model(result, model)
     about = {"comparison": comparison.to_dict(), "result": result.to_dict()}
     _deliver(options, f"{result}\n\n{comparison}", about)
 
@@ -83,7 +83,7 @@ def _scores(options: Namespace) -> None:
     from ..floor._from_scores import from_scores
     from ..rows.labels import encode_labels, plain
     from ..tables.selection import raw_table
-    from .score_columns import columns_of_classes, scores_by_class, scores_from
+    from .inputs import columns_of_classes, scores_by_class, scores_from
 
     _check_output(options)
     if options.groups is not None:
@@ -117,7 +117,7 @@ def _scores(options: Namespace) -> None:
 
 
 def _labels(options: Namespace) -> None:
-    from .many_labels import floor_of_labels
+    from .inputs import floor_of_labels
 
     _check_output(options)
     text, about = floor_of_labels(
@@ -188,7 +188,7 @@ def _completion(options: Namespace) -> None:
     actions = parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr]
     cases = []
     for name, one in actions.items():  # type: ignore[union-attr]
-        flags = [flag for action in one._actions for flag in action.option_strings if action.help != "==SUPPRESS=="]
+        flags = [flag for action in one._actions for flag in action.option_strings if action.help != SUPPRESS]
         cases.append(f'    {name}) words="{" ".join(flags)}" ;;')
     print(
         "\n".join(
@@ -287,7 +287,7 @@ def _file_rows(options: Namespace) -> Any:
     return FileRows(Path(options.file), options.target, options.drop, options.keep)
 
 
-def _in_blocks(options: Namespace) -> bool:
+def _reads_in_blocks(options: Namespace) -> bool:
     """Whether the file is read in blocks: by workers of a cluster, or because it is too large."""
     if options.scheduler is not None:
         if options.groups is not None or options.max_rows is not None:
@@ -310,7 +310,7 @@ def _refuse_blocks(options: Namespace) -> None:
         )
 
 
-def _compared(result: Any, model: dict[str, Any]) -> Any:
+def _compare_model(result: Any, model: dict[str, Any]) -> Any:
     from ..floor._compare import compare
 
     return compare(result, **model)
@@ -331,7 +331,7 @@ def _check_output(options: Namespace, path: Path | None = None) -> None:
 
 def _deliver(options: Namespace, text: str, about: Any) -> None:
     """The answer: to a file if one was named, otherwise printed."""
-    content = json.dumps(about, default=str) if options.json else _harmless(text)
+    content = json.dumps(about, default=str) if options.json else _escape(text)
     if options.output is not None:
         write_file(options.output, content + "\n", force=options.force)
         _say(options, f"written: {options.output}")
@@ -346,11 +346,11 @@ def _say(options: Namespace, text: str) -> None:
 
 
 def _print(text: str) -> None:
-    print(_harmless(text))
+    print(_escape(text))
     sys.stdout.flush()
 
 
-def _harmless(text: str) -> str:
+def _escape(text: str) -> str:
     """Names and labels cannot steer the terminal."""
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 

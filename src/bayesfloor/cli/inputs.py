@@ -1,5 +1,7 @@
-"""A file with more than one opinion per item: which kind it is, and the floor it gives."""
+"""What the files of `compare`, `scores` and `labels` hold: predictions, class scores, several opinions per item."""
 
+import re
+from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -20,9 +22,20 @@ from ..bounds.soft_labels import (
 from ..errors import DataError, ParameterError
 from ..tables.columns import is_identifier, present_text
 from ..tables.selection import RawTable, raw_table
+from ..tables.table import Table
+from ..tables.target import labels_from
+from ..utils.checks import listed
 
-__all__ = ["floor_of_labels", "kind_of_labels", "two_labels"]
-
+__all__ = [
+    "check_model_options",
+    "columns_of_classes",
+    "floor_of_labels",
+    "kind_of_labels",
+    "model_figures",
+    "scores_by_class",
+    "scores_from",
+    "two_labels",
+]
 
 _SUM_TOLERANCE = 1e-3
 # What arrays of these names hold; those that say most come first.
@@ -34,6 +47,167 @@ _KIND_OF_ARRAY = {
     "labels": "annotators",
     "annotators": "annotators",
 }
+
+
+# --- how the user's model did, checked before the long part begins ------------------------------------------
+
+
+def check_model_options(options: Namespace, *, needed: bool) -> None:
+    """Refuse options that do not say how a model did, or say it twice."""
+    if options.predictions is not None and (options.error is not None or options.n_test is not None):
+        raise ParameterError("give either --predictions, or --error and --n-test")
+    if options.predictions is None and (options.error is None) != (options.n_test is None):
+        raise ParameterError(
+            "--error and --n-test belong together: the error, and the number of rows it was counted on"
+        )
+    if needed and options.predictions is None and options.error is None:
+        raise ParameterError("say how the model did: --error and --n-test, or --predictions FILE")
+    if options.error is not None and not 0 <= options.error <= 1:
+        percent = f" ({options.error / 100:g} for {options.error:g} %?)" if 1 < options.error <= 100 else ""
+        raise ParameterError(f"--error must be a share between 0 and 1, got {options.error:g}{percent}")
+    if options.n_test is not None and options.n_test < 1:
+        raise ParameterError(f"--n-test must be a whole number of at least 1, got {options.n_test}")
+
+
+def model_figures(options: Namespace, table: Table) -> dict[str, Any]:
+    """How the model did, as `compare` wants it."""
+    if options.predictions is None:
+        return {"error": options.error, "n_test": options.n_test}
+    raw = raw_table(options.predictions, needs_target=False, holds_labels=True)
+    frame, name = raw.frame, Path(options.predictions).name
+    if {"y_true", "y_pred"} <= set(frame.columns):
+        of = {"y_true": "y_true", "y_pred": "y_pred"}
+    elif frame.shape[1] == 1 or "y_pred" in frame.columns:
+        of = {"y_pred": "y_pred" if "y_pred" in frame.columns else str(frame.columns[0])}
+    else:
+        raise DataError(
+            f"{name} has the columns {listed([repr(c) for c in frame.columns])}: it needs y_true and y_pred, or one "
+            f"column with a prediction for each of the {table.n_file_rows:,} rows of {table.name}"
+        )
+    _refuse_probabilities(frame[of["y_pred"]], table, f"{name}: {of['y_pred']}")
+    columns = {what: labels_from(frame[column], column) for what, column in of.items()}
+    for column, (_, present) in columns.items():
+        if not present.all():
+            raise DataError(f"{name}: {column} is empty in row {int(np.flatnonzero(~present)[0]) + 1}: fill it")
+    y_pred = columns["y_pred"][0]
+    if "y_true" in columns:
+        y_true = columns["y_true"][0]
+    elif len(y_pred) != table.n_file_rows:
+        hint = "one for each row, in the same order, is needed (or columns y_true and y_pred)"
+        if len(y_pred) == table.n_file_rows - 1 and of["y_pred"] in {str(label) for label in np.unique(table.y)}:
+            hint = f"its first line, {of['y_pred']!r}, was taken for the name of the column: put a line y_pred above it"
+        raise DataError(
+            f"{name} has {len(y_pred):,} predictions but {table.name} has {table.n_file_rows:,} rows: {hint}"
+        )
+    else:
+        y_true, y_pred = table.y, y_pred[table.rows - 1]
+    return {
+        "y_true": _spell_alike(y_true, table, f"{name}: y_true"),
+        "y_pred": _spell_alike(y_pred, table, f"{name}: y_pred"),
+    }
+
+
+def _refuse_probabilities(column: "pd.Series[Any]", table: Table, where: str) -> None:
+    if not pd.api.types.is_float_dtype(column.dtype):
+        return
+    values = column.dropna().to_numpy(dtype=np.float64)
+    fractions = values[values != np.rint(values)]
+    if not len(fractions) or ((values < 0) | (values > 1)).any():
+        return
+    if table.y.dtype.kind == "f" and np.isin(fractions, table.y).all():
+        return
+    raise DataError(
+        f"{where} holds probabilities ({fractions[0]:g}, say), not labels: give the class that the model names, one of "
+        f"{listed([str(label) for label in np.unique(table.y)])}; for the probabilities there is bayesfloor scores"
+    )
+
+
+def _spell_alike(values: NDArray[Any], table: Table, where: str) -> NDArray[Any]:
+    """Labels of another file as those of the table, by how they are written."""
+    own = np.unique(table.y)
+    known = {str(label): i for i, label in enumerate(own.tolist())}
+    written, codes = np.unique(values, return_inverse=True)
+    for label in written.tolist():
+        if str(label) not in known:
+            raise DataError(
+                f"{where} holds {str(label)[:40]!r}, which is no label of {table.name} ({listed(list(known))}): spell "
+                "the labels alike"
+            )
+    return own[[known[str(label)] for label in written.tolist()]][codes]
+
+
+# --- columns of a file of scores: which of them belong to which class ---------------------------------------
+
+
+def columns_of_classes(names: Sequence[str], classes: Sequence[str]) -> list[str] | None:
+    """Columns named after the classes, one for each, where there are others besides; None if there are not.
+
+    Examples
+    --------
+    >>> columns_of_classes(["row", "p_no", "p_yes"], ["no", "yes"])
+    ['p_no', 'p_yes']
+    >>> columns_of_classes(["row", "p_no"], ["no", "yes"])
+    """
+    if len(names) <= len(classes):
+        return None
+    for spelt in (list(names), [_strip_prefix(name) for name in names]):
+        if all(spelt.count(label) == 1 for label in classes):
+            return [names[spelt.index(label)] for label in classes]
+    return None
+
+
+def _strip_prefix(name: str) -> str:
+    return re.sub(r"^(p|prob|proba|probability|logit|score)[ _:.-]+", "", name.strip(), flags=re.IGNORECASE)
+
+
+def scores_by_class(scores: Floats, names: Sequence[str], classes: Sequence[str]) -> tuple[Floats, str]:
+    """Scores in the order of the classes, and a sentence on how that was found.
+
+    Examples
+    --------
+    >>> scores_by_class(np.array([[0.1, 0.9]]), ["p_no", "p_yes"], ["no", "yes"])[1]
+    'scores of the classes by the names of their columns: no = p_no, yes = p_yes'
+    >>> scores_by_class(np.array([[0.1]]), ["p_no"], ["no", "yes"])[0].tolist()
+    [[0.9]]
+    """
+    bare = [_strip_prefix(name) for name in names]
+    for spelt in (list(names), bare):
+        if set(spelt) == set(classes):
+            pairs = [f"{label} = {names[spelt.index(label)]}" for label in classes]
+            order = [spelt.index(label) for label in classes]
+            return scores[:, order], f"scores of the classes by the names of their columns: {listed(pairs)}"
+    matched = [name for name, plain_name in zip(names, bare, strict=True) if {name, plain_name} & set(classes)]
+    if len(names) == 1:
+        if {names[0], bare[0]} & {classes[0]}:
+            probable = bool(((scores >= 0) & (scores <= 1)).all())
+            return (1 - scores if probable else -scores), f"{names[0]!r} is taken for the score of class {classes[0]!r}"
+        return scores, f"{names[0]!r} is taken for the score of class {classes[1]!r}"
+    if matched:
+        others = [repr(name) for name in names if name not in matched]
+        raise DataError(
+            f"the columns {listed(others)} have the name of no class ({listed(list(classes))}): name each column of "
+            "scores after its class, leave others out (--drop), or name none"
+        )
+    pairs = [f"{label} = {name}" for label, name in zip(classes, names, strict=True)]
+    return scores, f"no column is named like a class; taken in the order of the sorted labels: {listed(pairs)}"
+
+
+def scores_from(frame: pd.DataFrame, rows: Any) -> Floats:
+    """Columns that are all numbers, none missing, as they are."""
+    values = np.empty(frame.shape)
+    for j, name in enumerate(frame.columns):
+        column = pd.to_numeric(frame[name], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        bad = np.flatnonzero(~np.isfinite(column))
+        if len(bad):
+            raise DataError(
+                f"column {name!r} holds {str(frame[name].iloc[bad[0]])[:40]!r} in row {rows[bad[0]]}, which is no "
+                "score: leave the column out (--drop) or correct it"
+            )
+        values[:, j] = column
+    return values
+
+
+# --- more than one opinion per item: which kind it is, and the floor it gives -------------------------------
 
 
 def floor_of_labels(
@@ -67,12 +241,12 @@ def floor_of_labels(
     -------
     str, dict
     """
-    raw = _opinions(path, target, drop, keep, kind)
+    raw, kind = _opinions(path, target, drop, keep, kind)
     columns = raw.frame.drop(columns=_identifiers(raw)) if not keep else raw.frame
     left_out = [str(name) for name in raw.frame.columns if name not in columns]
     if columns.shape[1] < 2:
         raise DataError(f"{raw.name} needs at least two columns: one per class, or one per annotator")
-    found = kind or _KIND_OF_ARRAY.get(raw.name.rpartition("[")[2].rstrip("]")) or kind_of_labels(columns, raw.name)
+    found = kind or kind_of_labels(columns, raw.name)
     if target is not None and found != "soft":
         raise ParameterError(f"--target calibrates soft labels, but {raw.name} holds {found}: leave it out")
     lines, about = [], {"kind": found}  # type: tuple[list[str], dict[str, Any]]
@@ -110,8 +284,8 @@ def floor_of_labels(
 
 def _opinions(
     path: str | Path, target: str | None, drop: Sequence[str], keep: Sequence[str], kind: str | None
-) -> RawTable:
-    """The file's columns; of an NPZ file the array that is meant."""
+) -> tuple[RawTable, str | None]:
+    """The file's columns, of an NPZ file the array that is meant; and what they hold, if the array's name says it."""
     path = Path(path)
     if path.suffix.lower() == ".npz" and path.is_file():
         from ..tables.arrays import arrays_of
@@ -129,8 +303,9 @@ def _opinions(
                 raise DataError(f"{path.name} has no array {target!r} with one label per row (target)")
             labels = arrays[target]
         rows = np.arange(1, len(frame) + 1)
-        return RawTable(f"{path.name}[{main}]", frame, labels, None, rows, (), len(frame), 0, target or "", "", ())
-    return raw_table(path, target=target, needs_target=False, drop=drop, keep=keep)
+        raw = RawTable(f"{path.name}[{main}]", frame, labels, None, rows, (), len(frame), 0, target or "", "", ())
+        return raw, kind or _KIND_OF_ARRAY.get(main)
+    return raw_table(path, target=target, needs_target=False, drop=drop, keep=keep), kind
 
 
 def kind_of_labels(columns: pd.DataFrame, name: str) -> str:
