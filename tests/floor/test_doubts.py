@@ -1,0 +1,127 @@
+"""Doubts: each has its code, its figures are those of its sentence, and the manual knows every code."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bayesfloor.floor.doubts import SEVERITIES, Doubt, doubts, floor_of_scores, unknown_doubt
+from bayesfloor.floor.result import FloorResult
+from bayesfloor.floor.rule import Evidence, judge
+from bayesfloor.rows.dataset import Dataset, validate
+from bayesfloor.utils.intervals import Bound
+
+CALM = Evidence(
+    n=100_000,
+    n_features=2,
+    n_classes=2,
+    majority=0.5,
+    shrunk_majority=0.5,
+    error=0.2,
+    plugin=0.2,
+    half_error=0.2,
+    half_plugin=0.2,
+    quarter_error=0.2,
+    quarter_plugin=0.2,
+    ball=0.2,
+    raw=None,
+    claimed=0.0,
+    unsettled=0.0,
+)
+
+
+def steep(**changes: float) -> Evidence:
+    return Evidence(**{**CALM.to_dict(), "n": 1000, "half_error": 0.25, "claimed": 0.03, **changes})
+
+
+def rows(counts: tuple[int, int], n_columns: int = 2, labels: tuple[object, object] = ("a", "b")) -> Dataset:
+    X = np.random.default_rng(0).normal(size=(sum(counts), n_columns))
+    return validate(X, np.repeat(np.array(labels), counts))
+
+
+ENOUGH = rows((100, 100))
+HOLDS, HOLDS_NOT = Bound("Cover-Hart", 0.1, 0.4, "any"), Bound("Henze-Penrose", 0.3, 0.4, "any")
+
+CASES = [
+    ((CALM, ENOUGH, (HOLDS,), 0.25), []),
+    ((steep(), ENOUGH, (HOLDS,), 0.25), ["still-falling", "wide-interval"]),
+    ((CALM, rows((100, 99), 20), (), 0.25), ["few-rows-per-column"]),
+    ((CALM, rows((100, 100), 20), (), 0.25), []),
+    ((CALM, rows((100, 29)), (), 0.25), ["few-rows-in-class"]),
+    ((CALM, rows((600, 30)), (), 0.25), []),
+    ((CALM, rows((601, 30)), (), 0.25), ["rare-class"]),
+    ((CALM, ENOUGH, (HOLDS_NOT,), None), ["no-ceiling"]),
+    ((CALM, ENOUGH, (HOLDS, HOLDS_NOT), 0.25), ["bound-above-ceiling"]),
+    ((CALM, ENOUGH, (HOLDS, HOLDS_NOT), 0.3), []),
+]
+
+
+@pytest.mark.parametrize(("arguments", "codes"), CASES)
+def test_each_doubt_has_its_code_and_threshold(arguments: tuple, codes: list[str]) -> None:
+    found = doubts(*arguments, 0.95)
+    assert [doubt.code for doubt in found] == codes
+    for doubt in found:
+        assert doubt.severity == SEVERITIES[doubt.code]
+        assert json.loads(json.dumps(doubt.figures)) == doubt.figures
+        assert str(doubt) == doubt.sentence
+
+
+def test_every_code_is_produced_and_in_the_manual() -> None:
+    produced = {code for _, codes in CASES for code in codes} | {floor_of_scores().code, unknown_doubt("").code}
+    assert produced == set(SEVERITIES)
+    manual = (Path(__file__).parents[2] / "docs" / "method.md").read_text(encoding="utf-8")
+    table = re.findall(r"^\| `([a-z-]+)` \| (\w+) \| \S.* \|$", manual, re.MULTILINE)
+    assert table == list(SEVERITIES.items())
+    for severity in {"note", "caution", "serious"} | set(SEVERITIES.values()):
+        assert f"- **{severity}**: " in manual
+
+
+def test_figures_are_those_of_the_sentence() -> None:
+    evidence = steep()
+    judgement = judge(evidence, 0.95)
+    falling, wide, columns, few, bound = doubts(evidence, rows((100, 20), 40), (HOLDS_NOT,), 0.25, 0.95)
+    assert falling.sentence == "the learning curve is still falling (25.0% with half the rows, 20.0% with all)"
+    assert falling.figures == {"half_error": 0.25, "error": 0.2}
+    assert wide.figures["width"] == judgement.high - judgement.low
+    assert wide.sentence == (
+        f"the interval is {100 * wide.figures['width']:.1f} points wide: about 4x more data would narrow it to about "
+        f"{100 * wide.figures['width_with_more']:.1f} points"
+    )
+    assert columns.sentence == "120 rows for 40 columns: fewer than ten per column"
+    assert columns.figures == {"rows": 120, "columns": 40}
+    assert few.sentence == "class 'b' has only 20 rows"
+    assert few.figures == {"class": "b", "rows": 20}
+    assert bound.sentence == "the Henze-Penrose lower bound (30.0%) is above the ceiling (25.0%): it does not hold"
+    assert bound.figures == {"bound": "Henze-Penrose", "lower": 0.3, "ceiling": 0.25}
+    (rare,) = doubts(CALM, rows((900, 40)), (), 0.25, 0.95)
+    assert rare.figures == {"class": "b", "share": 40 / 940}
+    assert rare.sentence.startswith("class 'b' has 4.3% of the rows: ")
+
+
+def test_a_sample_of_the_rows_asks_for_effort_not_for_data() -> None:
+    falling, wide = doubts(steep(), ENOUGH, (), 0.25, 0.95, held=True)
+    assert (falling.code, wide.code) == ("still-falling", "wide-interval")
+    assert "half the training rows" in falling.sentence
+    assert "effort='thorough' does" in wide.sentence
+
+
+@pytest.mark.parametrize("labels", [(0, 1), (0.5, 1.5), (False, True), np.array(["2020", "2021"], dtype="M8[Y]")])
+def test_classes_of_any_kind_can_be_saved(labels: tuple[object, object]) -> None:
+    (few,) = doubts(CALM, rows((100, 20), labels=labels), (), 0.25, 0.95)
+    assert json.loads(json.dumps(few.figures)) == few.figures
+    assert hash(few) == hash(Doubt(few.code, few.severity, {}, few.sentence))
+
+
+@pytest.mark.parametrize("schema", [1, 2])
+def test_doubts_saved_as_sentences_stay_readable(schema: int) -> None:
+    text = (Path(__file__).parent / "data" / f"result_schema_{schema}.json").read_text(encoding="utf-8")
+    old = FloorResult.from_json(text)
+    said = json.loads(text)
+    assert said["schema"] == schema
+    assert said["reasons"]
+    assert old.reasons == tuple(said["reasons"])
+    assert {(doubt.code, doubt.severity) for doubt in old.doubts} == {("unknown", "caution")}
+    assert (old.certificate is None) == (schema == 1)
+    assert FloorResult.from_json(old.to_json()) == old
