@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from bayesfloor import DataError
-from bayesfloor.tables.columns import encode_column
-from bayesfloor.tables.encoder import Surprises, apply_recipe, learn_encoding
+from bayesfloor.tables.columns import Cells
+from bayesfloor.tables.encoder import Surprises, encode_column, learn_encoding
 from bayesfloor.tables.selection import raw_table, select
 from bayesfloor.tables.table import read_table, table_from_frame
 from bayesfloor.tables.table_file import InMemory
@@ -19,6 +19,11 @@ from bayesfloor.tables.table_file import InMemory
 N = 120
 ROWS = np.arange(1, N + 1)
 PENGUINS = files("bayesfloor") / "data" / "penguins.csv"
+
+
+def apply(recipe, series: pd.Series, name: str, rows) -> list[np.ndarray]:
+    """Columns of numbers; none if the column is left out."""
+    return [] if recipe is None else [values for _, values in recipe.apply(Cells(series, name, rows)).columns]
 
 
 def cycled(values, dtype=None) -> pd.Series:
@@ -84,7 +89,7 @@ def test_the_rows_learned_from_come_out_the_same(name: str) -> None:
     series = KINDS[name]
     encoded = encode_column(series, name, ROWS)
     recipe = pickle.loads(pickle.dumps(encoded.recipe))
-    applied = apply_recipe(recipe, series, name, ROWS)
+    applied = apply(recipe, series, name, ROWS)
     assert len(applied) == len(encoded.values) == len(encoded.names)
     assert (encoded.column.use == "feature") == (recipe is not None) == bool(applied)
     for learned, again in zip(encoded.values, applied, strict=True):
@@ -95,7 +100,7 @@ def test_the_rows_learned_from_come_out_the_same(name: str) -> None:
     for size in (1, 37):
         for start in range(0, N, size):
             part = slice(start, start + size)
-            some = apply_recipe(recipe, series.iloc[part], name, ROWS[part])
+            some = apply(recipe, series.iloc[part], name, ROWS[part])
             for learned, again in zip(encoded.values, some, strict=True):
                 np.testing.assert_array_equal(learned[part], again)
 
@@ -149,7 +154,7 @@ def test_penguins() -> None:
     encoding = pickle.loads(pickle.dumps(learn_encoding(raw)))
     assert encoding.features == table.features
     assert encoding.columns == table.columns
-    assert encoding.notes == table.notes
+    assert encoding.count(len(table.y)) == (table.columns, table.notes)
     np.testing.assert_array_equal(encoding.encode(raw.frame, raw.rows), table.X)
     with pytest.raises(DataError, match="no column 'island'"):
         encoding.encode(raw.frame.drop(columns="island"), raw.rows)
@@ -157,7 +162,7 @@ def test_penguins() -> None:
 
 def applied_to(learned, values, name: str = "a", dtype=None) -> list[list[float]]:
     encoded = encode_column(pd.Series(learned), name, np.arange(1, len(learned) + 1))
-    columns = apply_recipe(encoded.recipe, pd.Series(values, dtype=dtype), name, 100 + np.arange(len(values)))
+    columns = apply(encoded.recipe, pd.Series(values, dtype=dtype), name, 100 + np.arange(len(values)))
     return [column.tolist() for column in columns]
 
 
@@ -183,7 +188,7 @@ def test_new_gaps_are_filled_and_counted() -> None:
     X = encoding.encode(other, np.arange(5, 8), surprises)
     assert X.tolist() == [[3, 0, 0, 0], [5, 1, 0, 0], [3, 0.5, 0, 0]]
     assert (+surprises.missing, +surprises.unseen) == ({"size": 2, "kind": 1}, {"kind": 1})
-    columns, notes = encoding.counted(surprises, 7)
+    columns, notes = encoding.count(7, surprises)
     assert {c.name: c.n_missing for c in columns} == {"label": 0, "size": 2, "kind": 1}
     assert any("filled with the median: 'size' 2, 'kind' 1" in note for note in notes)
     assert any("did not have" in note and "'kind' 1" in note for note in notes)

@@ -70,14 +70,21 @@ def written(frame: pd.DataFrame, path):
     return path
 
 
+def rows_of(table: DiskTable) -> np.ndarray:
+    return np.fromfile(table.X_path, "<f8").reshape(table.n_rows, table.n_features)
+
+
+def codes_of(table: DiskTable) -> np.ndarray:
+    return np.fromfile(table.labels_path, "<i8")
+
+
 def compare(path, table: DiskTable, **options) -> None:
     """On disk is what `read_table` gives."""
     whole = read_table(path, **options)
-    X, labels = np.fromfile(table.X_path, "<f8"), np.fromfile(table.labels_path, "<i8")
     assert table.features == whole.features
     assert (table.n_rows, table.n_features) == whole.X.shape
-    np.testing.assert_array_equal(X.reshape(whole.X.shape), whole.X)
-    np.testing.assert_array_equal(table.classes[labels], whole.y)
+    np.testing.assert_array_equal(rows_of(table), whole.X)
+    np.testing.assert_array_equal(table.classes[codes_of(table)], whole.y)
     assert table.classes.dtype == np.unique(whole.y).dtype
     np.testing.assert_array_equal(table.classes, np.unique(whole.y))
     assert (table.n_file_rows, table.target) == (whole.n_file_rows, whole.target)
@@ -97,7 +104,7 @@ def test_a_table_no_larger_than_the_sample(tmp_path, monkeypatch, name: str, chu
     assert table.n_rows == len(frame) - 2
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["X.f8", "labels.i8"]
     compare(path, table, target=target)
-    assert table.open_labels()[:3].tolist() == [0, 1, 0]
+    assert codes_of(table)[:3].tolist() == [0, 1, 0]
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("t.arff", "t.npz")])
@@ -112,9 +119,9 @@ def test_a_table_larger_than_the_sample(tmp_path, monkeypatch, name: str) -> Non
         monkeypatch.setattr(table_blocks, "_BLOCK_BYTES", 8000)
         made.append(encode_to_disk(path, tmp_path / f"out {chunk}", target=-1, sample_rows=200))
     for table in made:
-        X = np.asarray(table.open_X())
+        X = rows_of(table)
         assert np.isfinite(X).all()
-        np.testing.assert_array_equal(table.classes[table.open_labels()], whole.y)
+        np.testing.assert_array_equal(table.classes[codes_of(table)], whole.y)
         found = dict(zip(table.features, X.T, strict=True))
         expected = dict(zip(whole.features, whole.X.T, strict=True))
         assert table.columns[0] == whole.columns[0]
@@ -124,7 +131,7 @@ def test_a_table_larger_than_the_sample(tmp_path, monkeypatch, name: str) -> Non
             if feature.startswith(("city", "gap", "column 1")):
                 continue
             np.testing.assert_array_equal(found[feature], values)
-    np.testing.assert_array_equal(made[0].open_X(), made[1].open_X())  # parts of any size give the same
+    np.testing.assert_array_equal(rows_of(made[0]), rows_of(made[1]))  # parts of any size give the same
     if name != "t.npy":
         gaps = np.isnan(frame["gap"].drop([0, 333]).to_numpy())
         np.testing.assert_array_equal(found["gap missing"], gaps)
@@ -150,12 +157,12 @@ def test_the_end_of_the_file_brings_news(tmp_path, drawn, name: str) -> None:
     path = written(frame, tmp_path / name)
     table = encode_to_disk(path, tmp_path / "a", target="label", sample_rows=50)
     assert table.classes.tolist() == ["a late class", "no", "yes"]
-    assert np.bincount(table.open_labels()).tolist() == [10, 345, 345]
-    assert np.bincount(table.open_labels()[drawn[0]])[0] == 5, "five of a class are drawn"
+    assert np.bincount(codes_of(table)).tolist() == [10, 345, 345]
+    assert np.bincount(codes_of(table)[drawn[0]])[0] == 5, "five of a class are drawn"
     late = next(row for row in range(689, 0, -1) if row not in drawn[0])
     frame.loc[late, ["colour", "count"]] = ["violet", None]
     table = encode_to_disk(written(frame, path), tmp_path / "b", target="label", sample_rows=50)
-    cells = dict(zip(table.features, table.open_X()[late], strict=True))
+    cells = dict(zip(table.features, rows_of(table)[late], strict=True))
     assert [cells[f"colour={colour}"] for colour in ("red", "green", "blue")] == [0, 0, 0]
     assert cells["count"] == np.median(frame["count"][drawn[1]])
     assert "count missing" not in cells
@@ -267,7 +274,7 @@ def test_columns_chosen_and_identifiers(tmp_path) -> None:
     dropped = encode_to_disk(path, tmp_path / "c", target="label", drop=["customerId", "day"])
     compare(path, dropped, target="label", drop=["customerId", "day"])
     again = pickle.loads(pickle.dumps(dropped))
-    np.testing.assert_array_equal(again.open_X(), dropped.open_X())
+    np.testing.assert_array_equal(rows_of(again), rows_of(dropped))
 
 
 def test_progress_and_penguins(tmp_path) -> None:

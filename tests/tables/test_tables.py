@@ -13,9 +13,9 @@ import pytest
 
 from bayesfloor import BayesfloorWarning, DataError, DataTypeError, ParameterError, frames
 from bayesfloor.floor._estimate import estimate
-from bayesfloor.report.page import _numbered
+from bayesfloor.report.page import _number_rows
 from bayesfloor.tables import open as table_files
-from bayesfloor.tables.sampling import chosen_rows
+from bayesfloor.tables.selection import draw_by_class, rows_at_places
 from bayesfloor.tables.table import Table, as_arrays, read_table, table_from_frame
 
 HOSTILE = "<script>alert(1)</script>"
@@ -577,14 +577,18 @@ def test_missing_pyarrow_is_named(tmp_path, frame, monkeypatch) -> None:
 
 def test_samples_keep_class_shares() -> None:
     codes = np.repeat([0, 1, 2, -1], [9000, 900, 6, 94])
-    rows = chosen_rows(codes, 1000, random_state=3)
+
+    def chosen_rows(max_rows: int, random_state: int) -> np.ndarray:
+        return rows_at_places(codes, draw_by_class(np.bincount(codes[codes >= 0]), max_rows, random_state))
+
+    rows = chosen_rows(1000, random_state=3)
     assert np.bincount(codes[rows]).tolist() == [908, 91, 5]
     assert (np.diff(rows) > 0).all()
-    np.testing.assert_array_equal(rows, chosen_rows(codes, 1000, random_state=3))
-    assert set(rows) != set(chosen_rows(codes, 1000, random_state=4))
-    assert len(chosen_rows(codes, 10**6, random_state=0)) == 9906
+    np.testing.assert_array_equal(rows, chosen_rows(1000, random_state=3))
+    assert set(rows) != set(chosen_rows(1000, random_state=4))
+    assert len(chosen_rows(10**6, random_state=0)) == 9906
     # Every row has the same chance: over 200 draws the mean row number is that of the class, within 4 standard errors.
-    means = [chosen_rows(codes, 1000, seed)[:908].mean() for seed in range(200)]
+    means = [chosen_rows(1000, seed)[:908].mean() for seed in range(200)]
     assert abs(np.mean(means) - 4499.5) < 4 * np.std(means) / np.sqrt(200)
 
 
@@ -719,7 +723,7 @@ def test_rows_keep_their_numbers(frame) -> None:
     table = table_from_frame(frame, target="label")
     for rows in (frames.hardest_rows(result, 5), frames.suspects_rows(result, 5)):
         assert [row["label"] for row in rows] == [frame["label"][row["row"]] for row in rows]
-    numbered = _numbered(frames.hardest_rows, result, table)
+    numbered = _number_rows(frames.hardest_rows, result, table)
     assert [row["row"] - 1 for row in numbered][:9] == [row for row, _ in result.hardest_rows(9)]
 
 

@@ -46,7 +46,7 @@ class NpyFile:
         for start in range(0, len(self._array), step):
             yield self._rows(slice(start, start + step), columns)
 
-    def settled(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
+    def settle(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
         return frame
 
 

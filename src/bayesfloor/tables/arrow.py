@@ -60,7 +60,7 @@ class ArrowFile:
                 table = table.set_column(i, field.name, table.column(i).cast(kind.value_type))
         return table
 
-    def settled(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
+    def settle(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
         return frame
 
 

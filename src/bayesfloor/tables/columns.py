@@ -1,40 +1,45 @@
-"""Columns of any kind become numbers: what kind each one is, and how it is encoded."""
+"""Columns of a table and their cells: as text, as dates, what is missing, and how they are named in messages."""
 
-import datetime
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from .._types import Floats, RowNumbers
+from .._types import Codes, Floats, Mask, RowNumbers
 from ..errors import DataError
-from .cell_text import MISSING_WORDS, leave_out, present_text, quoted, shown, text_of
-from .date_columns import date_form
-from .recipes import (
-    TRUTHS,
-    Cells,
-    Dates,
-    Durations,
-    Levels,
-    Numbers,
-    Ranks,
-    Reading,
-    Recipe,
-    Truths,
-    is_written_number,
-    refuse_text,
-)
 
-__all__ = ["MISSING_WORDS", "Column", "Encoded", "encode_column", "is_identifier", "present_text", "quoted", "text_of"]
+__all__ = [
+    "MISSING_WORDS",
+    "Cells",
+    "Column",
+    "Texts",
+    "date_form",
+    "date_parts",
+    "dates_in_form",
+    "is_called_id",
+    "is_identifier",
+    "is_written_number",
+    "leave_out",
+    "present_text",
+    "quoted",
+    "refuse_text",
+    "shown",
+    "text_of",
+]
 
-
-_MOST_LEVELS = 30
-_GROUP_HINT = "repeats: if such rows belong together, name it as groups"
-_MIXED_SHARE = 0.5  # so many numbers among words, and the words are taken for mistakes
+MISSING_WORDS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "<NA>")
 _ID_NAME = re.compile(
     r"(^|.*[^a-z])(id|ids|uuid|guid|key|index|idx|row|rowid|rownames|record|serial)|unnamed.*|__index_.*"
+)
+_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?)?\s?(Z|[+-]\d{2}:?\d{2})?")
+_FORMATS = ("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%Y/%m/%d", "%d-%m-%Y")
+_WRITTEN_NUMBER = re.compile(
+    r"[-+]?[$€£]?\s?\d{1,3}([,' ]\d{3})+(\.\d+)?\s?[%$€£]?|[-+]?\d+,\d+"
+    r"|[-+]?[$€£]?\s?\d{1,3}(\.\d{3})+,\d+\s?[%$€£]?|[-+]?\d{1,3}(\.\d{3}){2,}"
+    r"|[-+]?[$€£]\s?\d+(\.\d+)?|[-+]?\d+(\.\d+)?\s?[%$€£]"
 )
 
 
@@ -63,162 +68,6 @@ class Column:
     note: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class Encoded:
-    """A column, the numbers that stand for it, and how they are made; no recipe if it is left out."""
-
-    column: Column
-    names: tuple[str, ...] = ()
-    values: tuple[Floats, ...] = ()
-    recipe: Recipe | None = None
-
-
-class _Found(NamedTuple):
-    """Kind of a column that is used, how it is read, and a remark."""
-
-    kind: str
-    reading: Reading
-    note: str = ""
-
-
-def encode_column(series: "pd.Series[Any]", name: str, rows: RowNumbers, *, wanted: bool = False) -> Encoded:
-    """Kind of a column, and its numbers.
-
-    Numbers and truth values stay as they are, categories become 0/1 columns, dates become days and parts of them.
-    What is missing is filled with the median and marked by a column of its own.
-
-    Parameters
-    ----------
-    series : pandas.Series
-    name : str
-        For messages and for the names of the numbers.
-    rows : ndarray
-        Row numbers in the file, for messages.
-    wanted : bool
-        The user asked for this column by name: whole numbers that look like an identifier are kept.
-
-    Returns
-    -------
-    Encoded
-        Without values if the column is left out; with what was learned, to `apply_recipe` to other rows.
-
-    Examples
-    --------
-    >>> encoded = encode_column(pd.Series(["low", "high", None, "mid", "low"]), "risk", np.arange(1, 6))
-    >>> encoded.column.kind, encoded.names
-    ('categorical', ('risk=high', 'risk=low', 'risk=mid', 'risk missing'))
-    """
-    cells = Cells(series, name, rows)
-    found = _kind(cells, wanted)
-    return _learned(cells, *found) if isinstance(found, _Found) else Encoded(found)
-
-
-def _kind(cells: Cells, wanted: bool) -> _Found | Column:
-    """What a column is, or why it is left out."""
-    series, name = cells.series, cells.name
-    dtype = series.dtype
-    n_missing = int(series.isna().sum())
-    if n_missing == len(series):
-        return Column(name, "empty", n_missing, 0, "left out", "no values")
-    if isinstance(dtype, pd.CategoricalDtype) and not dtype.ordered:
-        return _categories(cells, declared=True)
-    if isinstance(dtype, pd.CategoricalDtype):
-        return _Found("categorical", Ranks(tuple(dtype.categories)), "ordered: its rank")
-    if pd.api.types.is_bool_dtype(dtype):
-        return _Found("boolean", Truths())
-    if pd.api.types.is_complex_dtype(dtype):
-        raise DataError(f"column {quoted(name)} holds complex numbers: split it into real and imaginary columns")
-    if pd.api.types.is_numeric_dtype(dtype):
-        values = series.to_numpy(dtype=np.float64, na_value=np.nan)
-        if not wanted and is_identifier(values, name, cells.rows):
-            return _identifier(name, n_missing, len(values) - n_missing, "names the row; used if kept by name")
-        repeats = _called_id(name) and series.nunique() >= _MOST_LEVELS
-        return _Found("numeric", Numbers(), _GROUP_HINT if repeats else "")
-    if pd.api.types.is_datetime64_any_dtype(dtype):
-        return _Found("date", Dates())
-    if pd.api.types.is_timedelta64_dtype(dtype):
-        return _Found("numeric", Durations(), "in days")
-    return _kind_of_objects(cells, wanted)
-
-
-def _kind_of_objects(cells: Cells, wanted: bool) -> _Found | Column:
-    series, name = cells.series, cells.name
-    first = series.dropna().iloc[0]
-    if isinstance(first, datetime.date):
-        return _Found("date", Dates())
-    if isinstance(first, list | dict | set | tuple | np.ndarray):
-        raise DataError(
-            f"column {quoted(name)} holds a {type(first).__name__} in row {cells.rows[series.notna().argmax()]}: give "
-            f"each of its values a column of its own, or {leave_out(name)}"
-        )
-    codes, levels = cells.texts
-    if not len(levels):
-        return Column(name, "empty", len(series), 0, "left out", "no values")
-    counts = np.bincount(codes[codes >= 0], minlength=len(levels))
-    n_present, n_missing = int(counts.sum()), int((codes < 0).sum())
-    is_number = ~np.isnan(cells.level_numbers)
-    if is_number.all():
-        if not wanted and is_identifier(cells.of_rows(cells.level_numbers), name, cells.rows):
-            return _identifier(name, n_missing, n_present, "names the row; used if kept by name")
-        return _Found("numeric", Numbers())
-    for number, words in enumerate(TRUTHS):
-        if levels.str.lower().isin(list(words)).all():
-            return _Found("boolean", Truths(number))
-    written = date_form(levels)
-    if written is not None:
-        return _Found("date", Dates(written[0]), written[1])
-    if counts[is_number | is_written_number(levels)].sum() >= _MIXED_SHARE * n_present:
-        raise refuse_text(cells)
-    n_words = float((levels.str.split().str.len() * counts).sum() / n_present)
-    n_characters = float((levels.str.len() * counts).sum() / n_present)
-    if len(levels) >= 10 and len(levels) > n_present / 2 and (n_words >= 4 or n_characters >= 60):
-        raise DataError(
-            f"column {quoted(name)} holds free text (for example {shown(levels[0])}): {leave_out(name)}, or put the "
-            "numbers of an embedding in its place"
-        )
-    if len(levels) == n_present or (len(levels) > _MOST_LEVELS and len(levels) > 0.95 * n_present):
-        return _identifier(name, n_missing, len(levels))
-    return _categories(cells, declared=False)
-
-
-def _categories(cells: Cells, *, declared: bool) -> _Found:
-    """One 0/1 column per level, one in all for two levels; rare levels together beyond thirty of them."""
-    codes, levels = cells.categories if declared else cells.texts
-    counts = np.bincount(codes[codes >= 0], minlength=len(levels))
-    by_frequency = sorted(range(len(levels)), key=lambda level: (-counts[level], levels[level]))
-    has_other = len(levels) > _MOST_LEVELS
-    chosen = by_frequency[: _MOST_LEVELS - 1] if has_other else by_frequency
-    known = tuple(sorted(levels[level] for level in chosen))
-    note = f"{len(levels)} levels"
-    if has_other:
-        note += f": the {_MOST_LEVELS - 1} most frequent, and the others as one"
-    if _called_id(cells.name) and len(levels) >= _MOST_LEVELS:
-        note += f"; {_GROUP_HINT}"
-    return _Found("categorical", Levels(known[1:] if len(known) == 2 else known, known, has_other, declared), note)
-
-
-def _learned(cells: Cells, kind: str, reading: Reading, note: str) -> Encoded:
-    """Numbers without gaps, and how they were made; what does not vary is left out."""
-    parts = reading.parts(cells)
-    absent = np.isnan(parts[0][1])
-    n_missing = int(absent.sum())
-    if n_missing == len(absent):
-        return Encoded(Column(cells.name, "empty", n_missing, 0, "left out", "no values"))
-    if isinstance(reading, Levels):
-        n_distinct = len(reading.texts(cells).levels)
-    else:
-        n_distinct = len(pd.unique(parts[0][1][~absent]))
-    medians = tuple(float(np.median(values[~absent] if n_missing else values)) for _, values in parts)
-    recipe = Recipe(reading, medians, n_missing > 0, tuple(range(len(parts) + (n_missing > 0))))
-    filled = recipe.filled(parts, cells.name)
-    used = tuple(i for i, (_, values) in enumerate(filled) if (values != values[0]).any())
-    if not used:
-        return Encoded(Column(cells.name, kind, n_missing, n_distinct, "left out", "constant"))
-    column = Column(cells.name, kind, n_missing, n_distinct, "feature", note)
-    names, columns = zip(*(filled[i] for i in used), strict=True)
-    return Encoded(column, names, columns, replace(recipe, used=used))
-
-
 def is_identifier(values: Floats, name: str, rows: RowNumbers) -> bool:
     """Whole numbers, no two alike, that are called an identifier or number the rows.
 
@@ -234,12 +83,175 @@ def is_identifier(values: Floats, name: str, rows: RowNumbers) -> bool:
         return False
     if len(np.unique(values)) < len(values):
         return False
-    return _called_id(name) or bool((np.diff(values) == np.diff(rows)).all())
+    return is_called_id(name) or bool((np.diff(values) == np.diff(rows)).all())
 
 
-def _called_id(name: str) -> bool:
+def is_called_id(name: str) -> bool:
+    """Whether a column has a name that identifiers have."""
     return _ID_NAME.fullmatch(re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower()) is not None
 
 
-def _identifier(name: str, n_missing: int, n_distinct: int, note: str = "names the row") -> Column:
-    return Column(name, "identifier", n_missing, n_distinct, "left out", note)
+# --- cells as text -------------------------------------------------------------------------------------------
+
+
+def present_text(series: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Values as text without spaces around it, and None for what is missing or a word for it."""
+    text = text_of(series)
+    return text.where(~text.isin(MISSING_WORDS) & text.notna(), None)
+
+
+def text_of(series: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Values as text without spaces around it, and None for what is missing."""
+    values = series.astype(object)
+    absent = series.isna()
+    cells = [None if gone else _as_text(value) for value, gone in zip(values, absent, strict=True)]
+    return pd.Series(cells, index=series.index, dtype=object)
+
+
+def _as_text(value: Any) -> str:
+    return (value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)).strip()
+
+
+def quoted(name: str) -> str:
+    """A name for a message: on one line, and not too long."""
+    return repr(name if len(name) <= 60 else f"{name[:57]}...")
+
+
+def shown(value: str) -> str:
+    """A value for a message."""
+    return repr(value if len(value) <= 40 else f"{value[:37]}...")
+
+
+def leave_out(name: str) -> str:
+    """What to do about a column that cannot be used."""
+    return f"leave the column out (drop, --drop {name if name.isidentifier() else quoted(name)})"
+
+
+class Texts(NamedTuple):
+    """Distinct texts in the order of their appearance, and for each row which it is; -1 where nothing is."""
+
+    codes: Codes
+    levels: "pd.Series[Any]"
+
+
+class Cells:
+    """Cells of a column; their distinct texts are found when first asked for.
+
+    Parameters
+    ----------
+    series : pandas.Series
+    name : str
+        Of the column.
+    rows : ndarray
+        Row numbers in the file, for messages.
+    """
+
+    def __init__(self, series: "pd.Series[Any]", name: str, rows: RowNumbers) -> None:
+        self.series, self.name, self.rows = series, name, rows
+
+    @cached_property
+    def texts(self) -> Texts:
+        """Without spaces around them, and without the words for what is missing."""
+        return _texts(present_text(self.series))
+
+    @cached_property
+    def categories(self) -> Texts:
+        """As they are: what is declared a category is one, whatever it is called."""
+        cells = zip(self.series.astype(object), self.series.isna(), strict=True)
+        return _texts(pd.Series([None if gone else str(value) for value, gone in cells], dtype=object))
+
+    @cached_property
+    def level_numbers(self) -> Floats:
+        """The texts as numbers, NaN where they are none."""
+        return pd.to_numeric(self.texts.levels, errors="coerce").to_numpy(dtype=np.float64)
+
+    def of_rows(self, of_levels: Floats) -> Floats:
+        """A number for each text as a number for each row."""
+        return np.append(of_levels, np.nan)[self.texts.codes]  # -1 finds the NaN
+
+    def unexpected(self, at: int, expected: str) -> DataError:
+        """The error for a cell that the rows learned from gave no reason to expect."""
+        return DataError(
+            f"column {quoted(self.name)} holds {shown(str(self.series.iloc[at]))} in row {self.rows[at]}, but "
+            f"{expected} in the rows that its kind was found from: correct it, find kinds from more rows "
+            f"(sample_rows), or {leave_out(self.name)}"
+        )
+
+
+def _texts(text: "pd.Series[Any]") -> Texts:
+    codes, found = pd.factorize(text)
+    return Texts(codes, pd.Series(found, dtype=object))
+
+
+def is_written_number(levels: "pd.Series[Any]") -> Mask:
+    """Texts that are numbers to a reader: with separators of thousands, a comma, a currency or a percent sign."""
+    return levels.str.fullmatch(_WRITTEN_NUMBER).to_numpy(dtype=bool)
+
+
+def refuse_text(cells: Cells) -> DataError:
+    """The error for the first text among numbers."""
+    codes, levels = cells.texts
+    at = int(np.flatnonzero((codes >= 0) & np.isnan(cells.of_rows(cells.level_numbers)))[0])
+    first = levels.iloc[codes[at]]
+    value = f"{shown(first)} in row {cells.rows[at]}"
+    if is_written_number(pd.Series([first], dtype=object))[0]:
+        return DataError(
+            f"column {quoted(cells.name)} has numbers written with separators or signs, the first {value}: write them "
+            f"plainly (1234.5), or {leave_out(cells.name)}"
+        )
+    return DataError(
+        f"column {quoted(cells.name)} mixes numbers and text, the first text is {value}: correct it, empty it if it "
+        f"means a missing value, or {leave_out(cells.name)}"
+    )
+
+
+# --- dates ---------------------------------------------------------------------------------------------------
+
+
+def date_parts(series: "pd.Series[Any]", name: str) -> list[tuple[str, Floats]]:
+    """Numbers that stand for dates, by name; NaN where there is none.
+
+    Examples
+    --------
+    >>> [(part, values.tolist()) for part, values in date_parts(pd.Series(pd.to_datetime(["2500-01-02"])), "end")][:2]
+    [('end (days)', [193580.0]), ('end (month)', [1.0])]
+    """
+    if isinstance(series.dtype, pd.ArrowDtype):
+        series = pd.to_datetime(series)
+    if series.dt.tz is not None:
+        series = series.dt.tz_convert(None)
+    present = series.notna().to_numpy()
+    since_1970 = series.to_numpy().astype("datetime64[us]").astype(np.int64)  # nanoseconds end in the year 2262
+    days = np.where(present, since_1970 / 86_400e6, np.nan)
+    parts = [(f"{name} (days)", days)]
+    for part in ("month", "day_of_week", "hour"):
+        values = getattr(series.dt, part).to_numpy(dtype=np.float64, na_value=np.nan)
+        parts.append((f"{name} ({part})", values))
+    return parts
+
+
+def date_form(levels: "pd.Series[Any]") -> tuple[str, str] | None:
+    """How dates are written, if every level is one in the same way; and a remark if there is another way to read them.
+
+    Examples
+    --------
+    >>> date_form(pd.Series(["31.12.2024", "1.2.2025"]))
+    ('%d.%m.%Y', '')
+    """
+    if levels.str.fullmatch(_DATE).all():
+        return ("ISO8601", "") if dates_in_form(levels, "ISO8601").notna().all() else None
+    if not levels.iloc[0][:1].isdigit():
+        return None
+    forms = (f"{day}{hour}" for day in _FORMATS for hour in ("", " %H:%M", " %H:%M:%S"))
+    found = [form for form in forms if dates_in_form(levels, form).notna().all()]
+    if not found:
+        return None
+    return found[0], "the month first, though the day could be" if len(found) > 1 else ""
+
+
+def dates_in_form(levels: "pd.Series[Any]", form: str) -> "pd.Series[Any]":
+    """Texts as dates without a zone, and NaT for those that are not written so."""
+    if form != "ISO8601":
+        return pd.to_datetime(levels, format=form, errors="coerce")
+    dates = pd.to_datetime(levels, format="ISO8601", errors="coerce", utc=True).dt.tz_convert(None)
+    return dates.where(levels.str.fullmatch(_DATE).to_numpy(dtype=bool))

@@ -1,8 +1,10 @@
 """A whole table becomes numbers: kinds of columns found from some rows, and applied to any part of the table."""
 
+import datetime
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,21 +13,202 @@ from .._types import Floats, RowNumbers
 from ..errors import DataError
 from ..rows.labels import encode_labels
 from ..utils.checks import listed
-from .columns import Column, Encoded, encode_column, quoted
+from .columns import (
+    Cells,
+    Column,
+    date_form,
+    is_called_id,
+    is_identifier,
+    is_written_number,
+    leave_out,
+    quoted,
+    refuse_text,
+    shown,
+)
 from .open import free_memory
-from .recipes import Cells, Recipe, apply_recipe
+from .recipes import TRUTHS, Dates, Durations, Levels, Numbers, Ranks, Reading, Recipe, Truths
 from .selection import RawTable
 
 __all__ = [
     "Surprises",
     "TableEncoding",
     "accounts",
-    "apply_recipe",
     "column_notes",
-    "encoded_columns",
+    "encode_column",
+    "encode_columns",
     "identifier_warning",
     "learn_encoding",
 ]
+
+_MOST_LEVELS = 30
+_GROUP_HINT = "repeats: if such rows belong together, name it as groups"
+_MIXED_SHARE = 0.5  # so many numbers among words, and the words are taken for mistakes
+
+
+# --- columns -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """A column, the numbers that stand for it, and how they are made; no recipe if it is left out."""
+
+    column: Column
+    names: tuple[str, ...] = ()
+    values: tuple[Floats, ...] = ()
+    recipe: Recipe | None = None
+
+
+class _Found(NamedTuple):
+    """Kind of a column that is used, how it is read, and a remark."""
+
+    kind: str
+    reading: Reading
+    note: str = ""
+
+
+def encode_column(series: "pd.Series[Any]", name: str, rows: RowNumbers, *, wanted: bool = False) -> Encoded:
+    """Kind of a column, and its numbers.
+
+    Numbers and truth values stay as they are, categories become 0/1 columns, dates become days and parts of them.
+    What is missing is filled with the median and marked by a column of its own.
+
+    Parameters
+    ----------
+    series : pandas.Series
+    name : str
+        For messages and for the names of the numbers.
+    rows : ndarray
+        Row numbers in the file, for messages.
+    wanted : bool
+        The user asked for this column by name: whole numbers that look like an identifier are kept.
+
+    Returns
+    -------
+    Encoded
+        Without values if the column is left out; with a recipe, to be applied to other rows.
+
+    Examples
+    --------
+    >>> encoded = encode_column(pd.Series(["low", "high", None, "mid", "low"]), "risk", np.arange(1, 6))
+    >>> encoded.column.kind, encoded.names
+    ('categorical', ('risk=high', 'risk=low', 'risk=mid', 'risk missing'))
+    """
+    cells = Cells(series, name, rows)
+    found = _kind(cells, wanted)
+    return _learn(cells, *found) if isinstance(found, _Found) else Encoded(found)
+
+
+def _kind(cells: Cells, wanted: bool) -> _Found | Column:
+    """What a column is, or why it is left out."""
+    series, name = cells.series, cells.name
+    dtype = series.dtype
+    n_missing = int(series.isna().sum())
+    if n_missing == len(series):
+        return Column(name, "empty", n_missing, 0, "left out", "no values")
+    if isinstance(dtype, pd.CategoricalDtype) and not dtype.ordered:
+        return _categories(cells, declared=True)
+    if isinstance(dtype, pd.CategoricalDtype):
+        return _Found("categorical", Ranks(tuple(dtype.categories)), "ordered: its rank")
+    if pd.api.types.is_bool_dtype(dtype):
+        return _Found("boolean", Truths())
+    if pd.api.types.is_complex_dtype(dtype):
+        raise DataError(f"column {quoted(name)} holds complex numbers: split it into real and imaginary columns")
+    if pd.api.types.is_numeric_dtype(dtype):
+        values = series.to_numpy(dtype=np.float64, na_value=np.nan)
+        if not wanted and is_identifier(values, name, cells.rows):
+            return _identifier(name, n_missing, len(values) - n_missing, "names the row; used if kept by name")
+        repeats = is_called_id(name) and series.nunique() >= _MOST_LEVELS
+        return _Found("numeric", Numbers(), _GROUP_HINT if repeats else "")
+    if pd.api.types.is_datetime64_any_dtype(dtype):
+        return _Found("date", Dates())
+    if pd.api.types.is_timedelta64_dtype(dtype):
+        return _Found("numeric", Durations(), "in days")
+    return _kind_of_objects(cells, wanted)
+
+
+def _kind_of_objects(cells: Cells, wanted: bool) -> _Found | Column:
+    series, name = cells.series, cells.name
+    first = series.dropna().iloc[0]
+    if isinstance(first, datetime.date):
+        return _Found("date", Dates())
+    if isinstance(first, list | dict | set | tuple | np.ndarray):
+        raise DataError(
+            f"column {quoted(name)} holds a {type(first).__name__} in row {cells.rows[series.notna().argmax()]}: give "
+            f"each of its values a column of its own, or {leave_out(name)}"
+        )
+    codes, levels = cells.texts
+    if not len(levels):
+        return Column(name, "empty", len(series), 0, "left out", "no values")
+    counts = np.bincount(codes[codes >= 0], minlength=len(levels))
+    n_present, n_missing = int(counts.sum()), int((codes < 0).sum())
+    is_number = ~np.isnan(cells.level_numbers)
+    if is_number.all():
+        if not wanted and is_identifier(cells.of_rows(cells.level_numbers), name, cells.rows):
+            return _identifier(name, n_missing, n_present, "names the row; used if kept by name")
+        return _Found("numeric", Numbers())
+    for number, words in enumerate(TRUTHS):
+        if levels.str.lower().isin(list(words)).all():
+            return _Found("boolean", Truths(number))
+    written = date_form(levels)
+    if written is not None:
+        return _Found("date", Dates(written[0]), written[1])
+    if counts[is_number | is_written_number(levels)].sum() >= _MIXED_SHARE * n_present:
+        raise refuse_text(cells)
+    n_words = float((levels.str.split().str.len() * counts).sum() / n_present)
+    n_characters = float((levels.str.len() * counts).sum() / n_present)
+    if len(levels) >= 10 and len(levels) > n_present / 2 and (n_words >= 4 or n_characters >= 60):
+        raise DataError(
+            f"column {quoted(name)} holds free text (for example {shown(levels[0])}): {leave_out(name)}, or put the "
+            "numbers of an embedding in its place"
+        )
+    if len(levels) == n_present or (len(levels) > _MOST_LEVELS and len(levels) > 0.95 * n_present):
+        return _identifier(name, n_missing, len(levels))
+    return _categories(cells, declared=False)
+
+
+def _categories(cells: Cells, *, declared: bool) -> _Found:
+    """One 0/1 column per level, one in all for two levels; rare levels together beyond thirty of them."""
+    codes, levels = cells.categories if declared else cells.texts
+    counts = np.bincount(codes[codes >= 0], minlength=len(levels))
+    by_frequency = sorted(range(len(levels)), key=lambda level: (-counts[level], levels[level]))
+    has_other = len(levels) > _MOST_LEVELS
+    chosen = by_frequency[: _MOST_LEVELS - 1] if has_other else by_frequency
+    known = tuple(sorted(levels[level] for level in chosen))
+    note = f"{len(levels)} levels"
+    if has_other:
+        note += f": the {_MOST_LEVELS - 1} most frequent, and the others as one"
+    if is_called_id(cells.name) and len(levels) >= _MOST_LEVELS:
+        note += f"; {_GROUP_HINT}"
+    return _Found("categorical", Levels(known[1:] if len(known) == 2 else known, known, has_other, declared), note)
+
+
+def _learn(cells: Cells, kind: str, reading: Reading, note: str) -> Encoded:
+    """Numbers without gaps, and how they were made; what does not vary is left out."""
+    parts = reading.parts(cells)
+    absent = np.isnan(parts[0][1])
+    n_missing = int(absent.sum())
+    if n_missing == len(absent):
+        return Encoded(Column(cells.name, "empty", n_missing, 0, "left out", "no values"))
+    if isinstance(reading, Levels):
+        n_distinct = len(reading.texts(cells).levels)
+    else:
+        n_distinct = len(pd.unique(parts[0][1][~absent]))
+    medians = tuple(float(np.median(values[~absent] if n_missing else values)) for _, values in parts)
+    recipe = Recipe(reading, medians, n_missing > 0, tuple(range(len(parts) + (n_missing > 0))))
+    filled = recipe.filled(parts, cells.name)
+    used = tuple(i for i, (_, values) in enumerate(filled) if (values != values[0]).any())
+    if not used:
+        return Encoded(Column(cells.name, kind, n_missing, n_distinct, "left out", "constant"))
+    column = Column(cells.name, kind, n_missing, n_distinct, "feature", note)
+    names, columns = zip(*(filled[i] for i in used), strict=True)
+    return Encoded(column, names, columns, replace(recipe, used=used))
+
+
+def _identifier(name: str, n_missing: int, n_distinct: int, note: str = "names the row") -> Column:
+    return Column(name, "identifier", n_missing, n_distinct, "left out", note)
+
+
+# --- tables --------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -57,7 +240,7 @@ class TableEncoding:
     columns : tuple of Column
         Every column of the table and what became of it, counted in the rows learned from.
     table_notes : tuple of str
-        What a reader should know of the table, in words; `notes` says it of the columns as well.
+        What a reader should know of the table, in words; `count` says it of the columns as well.
     n_rows : int
         Rows learned from.
     """
@@ -67,11 +250,6 @@ class TableEncoding:
     columns: tuple[Column, ...]
     table_notes: tuple[str, ...]
     n_rows: int
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader should know of the table and its columns, in words."""
-        return (*self.table_notes, *column_notes(self.columns, self.n_rows))
 
     @property
     def used(self) -> list[str]:
@@ -114,16 +292,26 @@ class TableEncoding:
                 surprises.unseen[name] += n_unseen
         return X
 
-    def counted(self, surprises: Surprises, n_rows: int) -> tuple[tuple[Column, ...], tuple[str, ...]]:
-        """`columns` and `notes` with what was counted in all `n_rows` rows of the table."""
+    def count(self, n_rows: int, surprises: Surprises | None = None) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+        """Every column and what became of it, and what a reader should know, in words.
+
+        Parameters
+        ----------
+        n_rows : int
+            Rows of the table.
+        surprises : Surprises, optional
+            What was counted in all of them; without it, what is missing is counted in the rows learned from.
+        """
+        notes = list(self.table_notes)
+        if n_rows > self.n_rows:
+            notes.append(f"kinds, levels and medians of columns were found from {self.n_rows:,} of {n_rows:,} rows")
+        if surprises is None:
+            return self.columns, (*notes, *column_notes(self.columns, self.n_rows))
         columns = tuple(
             replace(column, n_missing=surprises.missing[column.name]) if column.use == "feature" else column
             for column in self.columns
         )
         marked = {name for name, recipe in self.recipes if recipe.marks_missing}
-        notes = list(self.table_notes)
-        if n_rows > self.n_rows:
-            notes.append(f"kinds, levels and medians of columns were found from {self.n_rows:,} of {n_rows:,} rows")
         notes += column_notes([c if c.name in marked else replace(c, n_missing=0) for c in columns], n_rows)
         unmarked = [f"{quoted(name)} {n:,}" for name, n in surprises.missing.items() if n and name not in marked]
         if unmarked:
@@ -151,13 +339,13 @@ def learn_encoding(raw: RawTable, keep: Sequence[str] = ()) -> TableEncoding:
     Examples
     --------
     >>> from importlib.resources import files
-    >>> from bayesfloor.selection import raw_table
+    >>> from bayesfloor.tables.selection import raw_table
     >>> raw = raw_table(files("bayesfloor") / "data" / "penguins.csv", target="species", max_rows=100)
     >>> encoding = learn_encoding(raw)
     >>> encoding.features[:3], encoding.encode(raw.frame, raw.rows).shape
-    (('island=Biscoe', 'island=Dream', 'island=Torgersen'), (100, 10))
+    (('island=Biscoe', 'island=Dream', 'island=Torgersen'), (100, 14))
     """
-    encoded = encoded_columns(raw, keep)
+    encoded = encode_columns(raw, keep)
     return TableEncoding(
         recipes=tuple((part.column.name, part.recipe) for part in encoded if part.recipe is not None),
         features=tuple(name for part in encoded for name in part.names),
@@ -167,7 +355,7 @@ def learn_encoding(raw: RawTable, keep: Sequence[str] = ()) -> TableEncoding:
     )
 
 
-def encoded_columns(raw: RawTable, keep: Sequence[str]) -> list[Encoded]:
+def encode_columns(raw: RawTable, keep: Sequence[str]) -> list[Encoded]:
     """Every column of the features, in order; refuse a table that has none, or that does not fit into memory."""
     wanted = {part.strip() for name in ([keep] if isinstance(keep, str) else keep) for part in (name, *name.split(","))}
     encoded: list[Encoded] = []

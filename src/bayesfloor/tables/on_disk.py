@@ -6,27 +6,23 @@ import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 
-from .._types import Codes, Counts, Floats, RowNumbers
+from .._types import Codes, RowNumbers, Values
 from ..errors import BayesfloorWarning, DataError, ParameterError
 from .columns import Column
 from .encoder import Surprises, TableEncoding, identifier_warning, learn_encoding
-from .label_levels import LabelLevels
 from .open import check_fits, n_rows_of, open_table
-from .sampling import class_shares
-from .selection import ChosenColumns, RawTable, chosen_columns
+from .selection import ChosenColumns, DrawnRows, RawTable, chosen_columns, draw_rows, labels_of_file, unlabelled_note
 from .table_file import TableFile
-from .target import check_classes, class_notes
+from .target import Labels, check_labels, class_notes
 
-__all__ = ["DiskTable", "encode_to_disk"]
+__all__ = ["DiskTable", "check_sample_rows", "encode_to_disk", "learn_from_sample"]
 
 Progress = Callable[[str, int, int], None]
 
@@ -66,20 +62,12 @@ class DiskTable:
     n_rows: int
     n_features: int
     features: tuple[str, ...]
-    classes: NDArray[Any]
+    classes: Values
     columns: tuple[Column, ...]
     notes: tuple[str, ...]
     n_file_rows: int
     target: str
     unlabelled: RowNumbers
-
-    def open_X(self) -> Floats:
-        """The features, read from disk as they are used."""
-        return np.memmap(self.X_path, dtype="<f8", mode="r", shape=(self.n_rows, self.n_features))
-
-    def open_labels(self) -> RowNumbers:
-        """The labels, read from disk as they are used."""
-        return np.memmap(self.labels_path, dtype="<i8", mode="r", shape=(self.n_rows,))
 
 
 def encode_to_disk(
@@ -135,11 +123,10 @@ def encode_to_disk(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     penguins = files("bayesfloor") / "data" / "penguins.csv"
     ...     table = encode_to_disk(penguins, folder, target="sex")
-    ...     table.open_X().shape, np.bincount(table.open_labels()).tolist(), table.classes.tolist()
-    ((333, 11), [165, 168], ['female', 'male'])
+    ...     (table.n_rows, table.n_features), table.features[:2], table.classes.tolist()
+    ((333, 11), ('species=Adelie', 'species=Chinstrap'), ['female', 'male'])
     """
-    if isinstance(sample_rows, bool) or not isinstance(sample_rows, int) or sample_rows < 2:
-        raise ParameterError(f"sample_rows must be a whole number of at least 2, got {sample_rows!r}")
+    check_sample_rows(sample_rows)
     path, folder = Path(path), Path(folder)
     X_path, labels_path = folder / "X.f8", folder / "labels.i8"
     for exists in (X_path, labels_path):
@@ -149,9 +136,11 @@ def encode_to_disk(
     file = open_table(path)
     columns = chosen_columns(file, path.name, target, drop, keep)
     tell = progress or (lambda stage, done, total: None)
-    labels = _counted_labels(file, columns.label, path, tell)
-    sample = _sample(file, columns, labels, path.name, sample_rows, random_state, tell)
-    encoding = learn_encoding(sample, keep)
+    labels = _count_labels(file, columns.label, path, tell)
+    sample = draw_rows(
+        file, columns, labels, sample_rows, random_state, lambda done: tell("finding kinds", done, labels.n_rows)
+    )
+    encoding = learn_from_sample(sample, path.name, columns, labels, keep, file.notes)
     identifiers = identifier_warning(encoding.columns)
     if identifiers:
         warnings.warn(identifiers, BayesfloorWarning, stacklevel=2)
@@ -159,7 +148,7 @@ def encode_to_disk(
     del sample
     with _whole_or_not_at_all(X_path, labels_path, 8 * labels.n_labelled * (len(encoding.features) + 1)) as files:
         surprises, unlabelled = _write(file, columns, labels, encoding, like, files, tell)
-    accounts, notes = encoding.counted(surprises, labels.n_labelled)
+    accounts, notes = encoding.count(labels.n_labelled, surprises)
     return DiskTable(
         X_path,
         labels_path,
@@ -175,111 +164,62 @@ def encode_to_disk(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Labels:
-    """What the first pass found: levels, the class of each, how many rows have each class, and all rows."""
-
-    levels: LabelLevels
-    class_of_level: Codes
-    classes: NDArray[Any]
-    counts: Counts
-    n_rows: int
-
-    @property
-    def n_labelled(self) -> int:
-        return int(self.counts.sum())
-
-    def codes(self, part: "pd.Series[Any]") -> RowNumbers:
-        """Class of each row, -1 where there is no label."""
-        return self.class_of_level[self.levels.find(part)]
+def check_sample_rows(sample_rows: int) -> None:
+    """Refuse what is no number of rows to learn from."""
+    if isinstance(sample_rows, bool) or not isinstance(sample_rows, int) or sample_rows < 2:
+        raise ParameterError(f"sample_rows must be a whole number of at least 2, got {sample_rows!r}")
 
 
-def _counted_labels(file: TableFile, label: str, path: Path, tell: Progress) -> _Labels:
+def _count_labels(file: TableFile, label: str, path: Path, tell: Progress) -> Labels:
     """First pass: distinct labels and their rows."""
-    levels = LabelLevels(label)
-    counts = np.zeros(0, dtype=np.int64)
-    n_rows, total = 0, n_rows_of(path)
+    total = n_rows_of(path)
     tell("counting labels", 0, total or 1)
-    for part in file.chunks([label], [label]):
-        numbers = levels.add(part[label])
-        counts = np.pad(counts, (0, len(levels) - len(counts)))
-        counts += np.bincount(numbers[numbers >= 0], minlength=len(levels))
-        n_rows += len(part)
-        if total:
-            tell("counting labels", n_rows, total)
+    labels = labels_of_file(file, label, lambda done: tell("counting labels", done, total) if total else None)
     if not total:
         tell("counting labels", 1, 1)
-    if not n_rows:
+    if not labels.n_rows:
         raise DataError(f"{path.name} has column names but no rows")
-    classes, class_of_level = levels.classes(file)
-    of_class = np.zeros(len(classes), dtype=np.int64)
-    is_label = class_of_level[:-1] >= 0
-    np.add.at(of_class, class_of_level[:-1][is_label], counts[is_label])
-    check_classes(classes, int(of_class.sum()), label, n_rows)
-    return _Labels(levels, class_of_level, classes, of_class, n_rows)
+    check_labels(labels.classes, labels.n_labelled, label, labels.n_rows)
+    return labels
 
 
-def _sample(
-    file: TableFile,
-    columns: ChosenColumns,
-    labels: _Labels,
+def learn_from_sample(
+    sample: DrawnRows,
     name: str,
-    sample_rows: int,
-    random_state: int,
-    tell: Progress,
-) -> RawTable:
-    """Second pass: rows drawn within each class, by their number among the rows of that class."""
-    rng = np.random.default_rng(random_state)
-    shares = class_shares(labels.counts, sample_rows)
-    drawn = [
-        np.sort(rng.choice(count, share, replace=False, shuffle=False)) if share < count else np.arange(count)
-        for count, share in zip(labels.counts.tolist(), shares.tolist(), strict=True)
-    ]
-    before = np.zeros(len(drawn), dtype=np.int64)  # rows of each class in the parts that are done
-    kept, rows, codes, start = [], [], [], 0
-    for part in file.chunks(columns.used, [columns.label]):
-        own = labels.codes(part[columns.label])
-        counts = np.bincount(own[own >= 0], minlength=len(drawn))
-        by_class = np.split(np.argsort(own, kind="stable")[int((own < 0).sum()) :], np.cumsum(counts)[:-1])
-        picked = []
-        for c in np.flatnonzero(counts):
-            low, high = np.searchsorted(drawn[c], [before[c], before[c] + counts[c]])
-            picked.append(by_class[c][drawn[c][low:high] - before[c]])
-        at = np.sort(np.concatenate([*picked, np.empty(0, dtype=np.int64)]))
-        if len(at):
-            kept.append(part.iloc[at])
-            rows.append(start + at)
-            codes.append(own[at])
-        before += counts
-        start += len(part)
-        tell("finding kinds", start, labels.n_rows)
-    frame = file.settled(pd.concat(kept, ignore_index=True), [columns.label])
-    notes = list(file.notes)
+    columns: ChosenColumns,
+    labels: Labels,
+    keep: Sequence[str] = (),
+    notes: Sequence[str] = (),
+    groups: Codes | None = None,
+) -> TableEncoding:
+    """Second pass: how the columns of a table become numbers, from some of its rows; `groups` are those of all rows."""
     n_unlabelled = labels.n_rows - labels.n_labelled
-    if n_unlabelled:
-        notes.append(f"{n_unlabelled:,} of {labels.n_rows:,} rows without a label dropped")
-    notes += class_notes(labels.classes, labels.counts, columns.label)
-    return RawTable(
+    raw = RawTable(
         name,
-        frame[columns.features],
-        labels.classes[np.concatenate(codes)],
-        None,
-        np.concatenate(rows) + 1,
-        tuple(notes),
+        sample.frame[columns.features],
+        labels.classes[sample.codes],
+        groups,
+        sample.rows + 1,
+        (
+            *notes,
+            *unlabelled_note(n_unlabelled, labels.n_rows),
+            *class_notes(labels.classes, labels.counts, labels.name),
+        ),
         labels.n_rows,
         n_unlabelled,
-        columns.label,
-        "",
+        labels.name,
+        columns.group,
         columns.left_out,
     )
+    return learn_encoding(raw, keep)
 
 
 def _write(
     file: TableFile,
     columns: ChosenColumns,
-    labels: _Labels,
+    labels: Labels,
     encoding: TableEncoding,
-    like: dict[Any, Any],
+    like: Mapping[Any, Any],
     files: tuple[IO[bytes], IO[bytes]],
     tell: Progress,
 ) -> tuple[Surprises, RowNumbers]:
@@ -301,7 +241,7 @@ def _write(
         n_written += len(at)
         tell("encoding rows", start, labels.n_rows)
     if (start, n_written) != (labels.n_rows, labels.n_labelled):
-        raise DataError(f"the target {columns.label!r} changed while the file was read: read it again")
+        raise labels.changed()
     return surprises, np.concatenate(unlabelled)
 
 

@@ -2,94 +2,22 @@
 
 import gzip
 import io
-import json
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
 
 from ..errors import DataError
 from ..utils.parallel import available_memory
 from .arff import parse_arff
 from .arrays import npy_rows, open_npy, open_npz
 from .arrow import arrow_bytes, arrow_rows, open_feather, open_parquet
-from .table_file import CHUNK_ROWS, InMemory, TableFile, chunk_rows, first_line
-from .text import DelimitedFile, open_bytes, text_encoding
+from .table_file import InMemory, TableFile, first_line
+from .text import DelimitedFile, JsonLines, open_bytes, text_encoding
 
-__all__ = ["SUFFIXES", "TableFile", "check_fits", "free_memory", "n_rows_of", "open_table", "table_bytes"]
+__all__ = ["SUFFIXES", "InMemory", "TableFile", "check_fits", "free_memory", "n_rows_of", "open_table", "table_bytes"]
 
 _GIB = 2**30
-
-
-class JsonLines:
-    """One JSON object per line."""
-
-    notes: tuple[str, ...] = ()
-    side_columns: tuple[str, ...] = ()
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._encoding = text_encoding(path)
-        names: dict[str, None] = {}
-        for number, record in enumerate(self._records()):
-            names.update(dict.fromkeys(record))
-            if number >= CHUNK_ROWS:
-                break
-        if not names:
-            raise DataError(f"{path.name} is empty")
-        self.names = tuple(names)
-
-    def _records(self) -> Iterator[dict[str, Any]]:
-        with io.TextIOWrapper(open_bytes(self._path), encoding=self._encoding) as lines:
-            for number, line in enumerate(lines, start=1):
-                if not line.strip():
-                    continue
-                try:
-                    record = json.loads(line, object_pairs_hook=_unique)
-                except (ValueError, RecursionError) as error:
-                    raise DataError(f"{self._path.name}, line {number} is no JSON object: {error}") from None
-                if not isinstance(record, dict):
-                    raise DataError(f"{self._path.name}, line {number} is no JSON object but {line.strip()[:40]!r}")
-                yield record
-
-    def frame(self, columns: Sequence[str], labels: Sequence[str] = ()) -> pd.DataFrame:
-        return pd.concat(self.chunks(columns, labels), ignore_index=True)
-
-    def chunks(
-        self, columns: Sequence[str], labels: Sequence[str] = (), like: Mapping[str, Any] | None = None
-    ) -> Iterator[pd.DataFrame]:
-        values: dict[str, list[Any]] = {column: [] for column in columns}
-        held = 0
-        for record in self._records():
-            for column, cells in values.items():
-                cells.append(record.get(column))
-            held += 1
-            if held == chunk_rows(len(values)):
-                yield _frame(values, labels)
-                values, held = {column: [] for column in columns}, 0
-        if held:
-            yield _frame(values, labels)
-
-    def settled(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
-        return frame
-
-
-def _frame(values: dict[str, list[Any]], labels: Sequence[str]) -> pd.DataFrame:
-    """Labels as they are: a missing one would turn whole numbers into rounded ones."""
-    return pd.DataFrame(
-        {name: pd.Series(cells, dtype=object) if name in labels else cells for name, cells in values.items()}
-    )
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} occurs twice in it")
-    return record
 
 
 def _arff(path: Path) -> TableFile:

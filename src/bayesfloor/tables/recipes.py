@@ -4,124 +4,22 @@ A *reading* turns cells into numbers, NaN where there is none; a `Recipe` is a r
 All are small and know nothing of the rows they were learned on, so that they can be sent to other processes.
 """
 
-import re
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from pandas.api import types
 
-from .._types import Floats, RowNumbers
+from .._types import Floats
 from ..errors import DataError
-from .cell_text import leave_out, present_text, quoted, shown
-from .date_columns import date_parts, dates_in_form
+from .columns import Cells, Texts, date_parts, dates_in_form, leave_out, quoted, refuse_text
 
-__all__ = [
-    "TRUTHS",
-    "Applied",
-    "Cells",
-    "Dates",
-    "Durations",
-    "Levels",
-    "Numbers",
-    "Ranks",
-    "Reading",
-    "Recipe",
-    "Truths",
-    "apply_recipe",
-    "is_written_number",
-    "refuse_text",
-]
+__all__ = ["TRUTHS", "Dates", "Durations", "Levels", "Numbers", "Ranks", "Reading", "Recipe", "Truths"]
 
 Parts = list[tuple[str, Floats]]
 
 TRUTHS = ({"true": 1.0, "false": 0.0, "t": 1.0, "f": 0.0}, {"yes": 1.0, "no": 0.0, "y": 1.0, "n": 0.0})
-_WRITTEN_NUMBER = re.compile(
-    r"[-+]?[$€£]?\s?\d{1,3}([,' ]\d{3})+(\.\d+)?\s?[%$€£]?|[-+]?\d+,\d+"
-    r"|[-+]?[$€£]?\s?\d{1,3}(\.\d{3})+,\d+\s?[%$€£]?|[-+]?\d{1,3}(\.\d{3}){2,}"
-    r"|[-+]?[$€£]\s?\d+(\.\d+)?|[-+]?\d+(\.\d+)?\s?[%$€£]"
-)
-
-
-class Texts(NamedTuple):
-    """Distinct texts in the order of their appearance, and for each row which it is; -1 where nothing is."""
-
-    codes: NDArray[np.intp]
-    levels: "pd.Series[Any]"
-
-
-class Cells:
-    """Cells of a column; their distinct texts are found when first asked for.
-
-    Parameters
-    ----------
-    series : pandas.Series
-    name : str
-        Of the column.
-    rows : ndarray
-        Row numbers in the file, for messages.
-    """
-
-    def __init__(self, series: "pd.Series[Any]", name: str, rows: RowNumbers) -> None:
-        self.series, self.name, self.rows = series, name, rows
-
-    @cached_property
-    def texts(self) -> Texts:
-        """Without spaces around them, and without the words for what is missing."""
-        return _texts(present_text(self.series))
-
-    @cached_property
-    def categories(self) -> Texts:
-        """As they are: what is declared a category is one, whatever it is called."""
-        cells = zip(self.series.astype(object), self.series.isna(), strict=True)
-        return _texts(pd.Series([None if gone else str(value) for value, gone in cells], dtype=object))
-
-    @cached_property
-    def level_numbers(self) -> Floats:
-        """The texts as numbers, NaN where they are none."""
-        return pd.to_numeric(self.texts.levels, errors="coerce").to_numpy(dtype=np.float64)
-
-    def of_rows(self, of_levels: Floats) -> Floats:
-        """A number for each text as a number for each row."""
-        return np.append(of_levels, np.nan)[self.texts.codes]  # -1 finds the NaN
-
-    def unexpected(self, at: int, expected: str) -> DataError:
-        """The error for a cell that the rows learned from gave no reason to expect."""
-        return DataError(
-            f"column {quoted(self.name)} holds {shown(str(self.series.iloc[at]))} in row {self.rows[at]}, but "
-            f"{expected} in the rows that its kind was found from: correct it, find kinds from more rows "
-            f"(sample_rows), or {leave_out(self.name)}"
-        )
-
-
-def _texts(text: "pd.Series[Any]") -> Texts:
-    codes, found = pd.factorize(text)
-    return Texts(codes, pd.Series(found, dtype=object))
-
-
-def is_written_number(levels: "pd.Series[Any]") -> NDArray[np.bool_]:
-    """Texts that are numbers to a reader: with separators of thousands, a comma, a currency or a percent sign."""
-    return levels.str.fullmatch(_WRITTEN_NUMBER).to_numpy(dtype=bool)
-
-
-def refuse_text(cells: Cells) -> DataError:
-    """The error for the first text among numbers."""
-    codes, levels = cells.texts
-    at = int(np.flatnonzero((codes >= 0) & np.isnan(cells.of_rows(cells.level_numbers)))[0])
-    first = levels.iloc[codes[at]]
-    value = f"{shown(first)} in row {cells.rows[at]}"
-    if is_written_number(pd.Series([first], dtype=object))[0]:
-        return DataError(
-            f"column {quoted(cells.name)} has numbers written with separators or signs, the first {value}: write them "
-            f"plainly (1234.5), or {leave_out(cells.name)}"
-        )
-    return DataError(
-        f"column {quoted(cells.name)} mixes numbers and text, the first text is {value}: correct it, empty it if it "
-        f"means a missing value, or {leave_out(cells.name)}"
-    )
 
 
 class Reading(Protocol):
@@ -136,7 +34,7 @@ class Numbers:
     """Numbers, or texts that are numbers."""
 
     def parts(self, cells: Cells) -> Parts:
-        if is_number_dtype(cells.series.dtype):
+        if _is_number_dtype(cells.series.dtype):
             values = cells.series.to_numpy(dtype=np.float64, na_value=np.nan)
         else:
             if np.isnan(cells.level_numbers).any():
@@ -151,8 +49,7 @@ class Numbers:
         return [(cells.name, values)]
 
 
-def is_number_dtype(dtype: Any) -> bool:
-    """Whether a column is stored as real numbers."""
+def _is_number_dtype(dtype: Any) -> bool:
     return (
         types.is_numeric_dtype(dtype)
         and not types.is_bool_dtype(dtype)
@@ -322,41 +219,3 @@ class Recipe:
         parts = self.reading.parts(cells)
         n_unseen = self.reading.n_unseen(cells) if isinstance(self.reading, Levels) else 0
         return Applied(self.filled(parts, cells.name), int(np.isnan(parts[0][1]).sum()), n_unseen)
-
-
-def apply_recipe(recipe: Recipe | None, series: "pd.Series[Any]", name: str, rows: RowNumbers) -> list[Floats]:
-    """Columns of numbers for these rows; none if the column is left out.
-
-    Parameters
-    ----------
-    recipe : Recipe or None
-        What `encode_column` learned.
-    series : pandas.Series
-        The column, any rows of it.
-    name : str
-        Of the column.
-    rows : ndarray
-        Row numbers in the file, for messages.
-
-    Returns
-    -------
-    list of ndarray of float64
-        A level that was never seen is one of the others, or 0 in every column if there are none; what is missing is
-        filled with the median of the rows learned from, and marked if something was missing there.
-
-    Raises
-    ------
-    DataError
-        For infinite numbers, and for text where numbers, dates or truth values were.
-
-    Examples
-    --------
-    >>> from bayesfloor.columns import encode_column
-    >>> rows = np.arange(1, 5)
-    >>> size = encode_column(pd.Series(["1", "2", "4", "2"]), "size", rows)
-    >>> apply_recipe(size.recipe, pd.Series([3.5, None]), "size", rows)
-    [array([3.5, 2. ])]
-    """
-    if recipe is None:
-        return []
-    return [values for _, values in recipe.apply(Cells(series, name, rows)).columns]

@@ -1,25 +1,40 @@
 """Which columns and rows of a table are used, and their labels."""
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from .._types import Codes, RowNumbers
+from .._types import Codes, Counts, RowNumbers, Values
 from ..errors import DataError, ParameterError
 from ..utils.checks import listed
 from .columns import present_text, quoted
 from .open import check_fits, open_table
-from .sampling import chosen_rows, label_codes, picked
 from .table_file import TableFile
-from .target import label_notes, labels_from
+from .target import Labels, count_labels, label_notes, labels_from, settle_labels
 
-__all__ = ["ChosenColumns", "RawTable", "chosen_columns", "raw_table", "select"]
+__all__ = [
+    "ChosenColumns",
+    "DrawnRows",
+    "RawTable",
+    "chosen_columns",
+    "draw_by_class",
+    "draw_rows",
+    "factorize_groups",
+    "labels_of_file",
+    "number_groups",
+    "places_between",
+    "raw_table",
+    "rows_at_places",
+    "select",
+    "unlabelled_note",
+]
+
+_FEWEST = 5  # rows of a class; with fewer nothing can be estimated
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +43,7 @@ class RawTable:
 
     name: str
     frame: pd.DataFrame
-    y: NDArray[Any] | None
+    y: Values | None
     groups: Codes | None
     rows: RowNumbers
     notes: tuple[str, ...]
@@ -73,46 +88,38 @@ def select(
 ) -> RawTable:
     """Settle which columns and rows are used, and read them."""
     columns = chosen_columns(file, name, target, drop, keep, groups, needs_target)
-    label, group, used = columns.label, columns.group, columns.used
+    label = columns.label
     notes = list(file.notes)
     if max_rows is not None and label:
-        codes = label_codes(part[label] for part in file.chunks([label], [label]))
-        at = chosen_rows(codes, max_rows, random_state)
-        frame = file.settled(picked(file.chunks(used, [label]), at, used), [label])
-        n_rows, n_unlabelled = len(codes), int((codes < 0).sum())
-        if len(at) < n_rows - n_unlabelled:
+        labels = labels_of_file(file, label)
+        frame, at, codes = draw_rows(file, columns, labels, max_rows, random_state)
+        y: Values | None = labels.classes[codes]
+        n_rows, n_unlabelled = labels.n_rows, labels.n_rows - labels.n_labelled
+        if len(at) < labels.n_labelled:
             notes.append(f"a sample of {len(at):,} of {n_rows:,} rows, drawn within each class")
     else:
-        frame = file.frame(used, [label] if label else used if holds_labels else ())
-        at, n_rows, n_unlabelled = np.arange(len(frame)), len(frame), 0
+        frame = file.frame(columns.used, [label] if label else columns.used if holds_labels else ())
+        y, at, n_rows, n_unlabelled = None, np.arange(len(frame)), len(frame), 0
+        if label and n_rows:
+            y, has_label = labels_from(frame[label], label)
+            frame, at = frame[has_label].reset_index(drop=True), at[has_label]
+            n_unlabelled = int((~has_label).sum())
     if not n_rows:
         raise DataError(f"{name} has column names but no rows")
-    y = None
-    if label:
-        y, has_label = labels_from(frame[label], label)
-        frame, at = frame[has_label].reset_index(drop=True), at[has_label]
-        n_unlabelled += int((~has_label).sum())
-        if n_unlabelled:
-            notes.append(f"{n_unlabelled:,} of {n_rows:,} rows without a label dropped")
+    notes += unlabelled_note(n_unlabelled, n_rows)
+    if y is not None:
         notes += label_notes(y, label)
-    group_numbers = None
-    if group:
-        # A row whose group is not known stands alone.
-        codes = pd.factorize(present_text(frame[group]))[0].astype(np.int64)
-        unknown = np.flatnonzero(codes < 0)
-        codes[unknown] = codes.max(initial=0) + 1 + np.arange(len(unknown))
-        group_numbers = codes
     return RawTable(
         name,
         frame[columns.features],
         y,
-        group_numbers,
+        number_groups([factorize_groups(frame[columns.group])]) if columns.group else None,
         at.astype(np.int64) + 1,
         tuple(notes),
         n_rows,
         n_unlabelled,
         label,
-        group,
+        columns.group,
         columns.left_out,
     )
 
@@ -190,3 +197,130 @@ def _names(names: Sequence[str], wanted: Sequence[str], what: str, where: str) -
         else:
             found.append(_found(names, name, what, where))
     return found
+
+
+# --- rows ---------------------------------------------------------------------------------------------------
+
+
+def labels_of_file(file: TableFile, label: str, tell: Callable[[int], None] | None = None) -> Labels:
+    """Read the column of the labels through; `tell` is told how many rows are done."""
+
+    def parts() -> Iterable[Any]:
+        n_rows = 0
+        for part in file.chunks([label], [label]):
+            yield count_labels(part[label], label)
+            n_rows += len(part)
+            if tell is not None:
+                tell(n_rows)
+
+    return settle_labels(parts(), label, lambda frame: file.settle(frame, [label]))
+
+
+def unlabelled_note(n_unlabelled: int, n_rows: int) -> list[str]:
+    """What a reader should know of rows without a label."""
+    return [f"{n_unlabelled:,} of {n_rows:,} rows without a label dropped"] if n_unlabelled else []
+
+
+class DrawnRows(NamedTuple):
+    """Rows of a sample, ascending: the columns that are read, row numbers from 0, and the class of each."""
+
+    frame: pd.DataFrame
+    rows: RowNumbers
+    codes: Codes
+
+
+def draw_rows(
+    file: TableFile,
+    columns: "ChosenColumns",
+    labels: Labels,
+    max_rows: int,
+    random_state: int,
+    tell: Callable[[int], None] | None = None,
+) -> DrawnRows:
+    """Read a stratified sample of the rows that have a label; all of them if there are no more."""
+    drawn = draw_by_class(labels.counts, max_rows, random_state)
+    before = np.zeros(len(drawn), dtype=np.int64)  # rows of each class in the parts that are done
+    none = pd.DataFrame({column: [] for column in columns.used}, dtype=object)
+    found, start = [DrawnRows(none, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))], 0
+    for part in file.chunks(columns.used, [columns.label]):
+        codes = labels.codes(part[columns.label])
+        after = before + np.bincount(codes[codes >= 0], minlength=len(drawn))
+        at = rows_at_places(codes, places_between(drawn, before, after))
+        if len(at):
+            found.append(DrawnRows(part.iloc[at], start + at, codes[at]))
+        before, start = after, start + len(part)
+        if tell is not None:
+            tell(start)
+    frames, rows, codes_of = zip(*(found[1:] or found), strict=True)
+    frame = file.settle(pd.concat(frames, ignore_index=True), [columns.label]) if len(found) > 1 else none
+    return DrawnRows(frame, np.concatenate(rows), np.concatenate(codes_of))
+
+
+def draw_by_class(counts: Counts, max_rows: int, random_state: int) -> list[RowNumbers]:
+    """A stratified sample: for each class, places among its rows, ascending.
+
+    Each class has its share, but five rows where it has so many; all rows are drawn if there are no more.
+
+    Examples
+    --------
+    >>> [len(places) for places in draw_by_class(np.array([900, 100, 3]), 100, random_state=0)]
+    [90, 10, 3]
+    """
+    rng = np.random.default_rng(random_state)
+    return [
+        np.sort(rng.choice(count, share, replace=False, shuffle=False)) if share < count else np.arange(count)
+        for count, share in zip(counts.tolist(), _shares(counts, max_rows).tolist(), strict=True)
+    ]
+
+
+def _shares(counts: Counts, max_rows: int) -> Counts:
+    if counts.sum() <= max_rows:
+        return counts
+    exact = counts * (max_rows / counts.sum())
+    share = np.floor(exact).astype(np.int64)
+    largest_remainders = np.argsort(share - exact, kind="stable")[: max_rows - share.sum()]
+    share[largest_remainders] += 1
+    return np.minimum(np.maximum(share, _FEWEST), counts)
+
+
+def places_between(drawn: Sequence[RowNumbers], before: Counts, after: Counts) -> list[RowNumbers]:
+    """The draw within one part of the table, that comes after so many rows of each class and ends with so many."""
+    return [
+        places[slice(*np.searchsorted(places, [low, high]))] - low
+        for places, low, high in zip(drawn, before.tolist(), after.tolist(), strict=True)
+    ]
+
+
+def rows_at_places(codes: Codes, drawn: Sequence[RowNumbers]) -> RowNumbers:
+    """Rows of a part, ascending, by their places among the rows of each class.
+
+    Examples
+    --------
+    >>> rows_at_places(np.array([1, 0, -1, 1, 1]), [np.array([0]), np.array([0, 2])]).tolist()
+    [0, 1, 4]
+    """
+    order = np.argsort(codes, kind="stable")
+    first = np.searchsorted(codes[order], np.arange(len(drawn)))
+    chosen = [order[start + places] for start, places in zip(first, drawn, strict=True)]
+    return np.sort(np.concatenate([*chosen, np.empty(0, dtype=np.int64)]))
+
+
+# --- groups -------------------------------------------------------------------------------------------------
+
+
+def factorize_groups(column: "pd.Series[Any]") -> tuple[Codes, list[str]]:
+    """Which group each row has, -1 where it is not known, and the groups in the order in which they appear."""
+    codes, found = pd.factorize(present_text(column))
+    return codes.astype(np.int64), list(found)
+
+
+def number_groups(parts: Iterable[tuple[Codes, list[str]]]) -> Codes:
+    """Numbers of the groups of all parts; a row whose group is not known stands alone."""
+    places: dict[str, int] = {}
+    numbers = [np.empty(0, dtype=np.int64)]
+    for codes, found in parts:
+        numbers.append(np.array([*(places.setdefault(group, len(places)) for group in found), -1])[codes])
+    groups = np.concatenate(numbers)
+    unknown = np.flatnonzero(groups < 0)
+    groups[unknown] = groups.max(initial=0) + 1 + np.arange(len(unknown))
+    return groups

@@ -9,20 +9,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from .._types import Codes, Floats, RowNumbers
-from ..errors import BayesfloorWarning, DataError, ParameterError
-from ..rows.labels import encode_labels, plain
+from .._types import Codes, Floats, RowNumbers, Values
+from ..errors import BayesfloorWarning, DataError, DataTypeError, ParameterError
+from ..rows.labels import encode_labels, is_missing, plain
 from ..utils.checks import listed
 from .columns import Column
-from .encoder import accounts, column_notes, encoded_columns, identifier_warning
-from .plain_frames import is_complete, plain_frame, plain_labels
+from .encoder import accounts, column_notes, encode_columns, identifier_warning
 from .selection import RawTable, raw_table, select
 from .table_file import InMemory
 from .target import check_labels
 
-__all__ = ["Column", "Table", "as_arrays", "read_table", "table_from_frame"]
+__all__ = ["Column", "Table", "as_arrays", "plain_frame", "read_table", "table_from_frame"]
 
 
 _SHOWN = 25  # columns that are printed
@@ -57,7 +55,7 @@ class Table:
 
     name: str
     X: Floats
-    y: NDArray[Any]
+    y: Values
     groups: Codes | None
     rows: RowNumbers
     features: tuple[str, ...]
@@ -146,7 +144,7 @@ def read_table(
     raw = raw_table(
         path, target=target, drop=drop, keep=keep, groups=groups, max_rows=max_rows, random_state=random_state
     )
-    return _encoded(raw, keep)
+    return _encode(raw, keep)
 
 
 def table_from_frame(
@@ -192,10 +190,10 @@ def table_from_frame(
             raise ParameterError("give the labels once: as target, a column of the frame, or as y")
         while labels in table.columns:
             labels += "'"
-        table = table.assign(**{labels: plain_labels(y, len(table)).set_axis(table.index)})
+        table = table.assign(**{labels: _plain_labels(y, len(table)).set_axis(table.index)})
         keep, target = [*keep, labels] if keep else keep, labels
     raw = select(InMemory(table), name, target, drop, keep, groups, max_rows, random_state)
-    return _encoded(raw, keep)
+    return _encode(raw, keep)
 
 
 def as_arrays(X: Any, y: Any, target: Any, groups: Any) -> tuple[Any, Any, Any, tuple[str, ...], RowNumbers | None]:
@@ -215,7 +213,7 @@ def as_arrays(X: Any, y: Any, target: Any, groups: Any) -> tuple[Any, Any, Any, 
         table = read_table(Path(X), target=target, groups=named)
     elif not (hasattr(X, "columns") and hasattr(X, "dtypes")):
         raise ParameterError("target= names a column of a file or a frame: give the labels of an array as y")
-    elif target is None and (y is None or (named is None and is_complete(X, y))):
+    elif target is None and (y is None or (named is None and _is_complete(X, y))):
         return X, y, groups, (), None
     else:
         table = table_from_frame(X, target=target, y=y, groups=named)
@@ -229,10 +227,10 @@ def as_arrays(X: Any, y: Any, target: Any, groups: Any) -> tuple[Any, Any, Any, 
     return encoded, table.y, groups, table.notes, table.rows - 1
 
 
-def _encoded(raw: RawTable, keep: Sequence[str]) -> Table:
+def _encode(raw: RawTable, keep: Sequence[str]) -> Table:
     assert raw.y is not None
-    check_labels(raw.y, raw.target, raw.n_file_rows)
-    encoded = encoded_columns(raw, keep)
+    check_labels(pd.unique(raw.y), len(raw.y), raw.target, raw.n_file_rows)
+    encoded = encode_columns(raw, keep)
     table = Table(
         name=raw.name,
         X=np.ascontiguousarray(np.stack([column for part in encoded for column in part.values], axis=1)),
@@ -256,3 +254,58 @@ def _clean(value: Any) -> str:
     text = str(value)
     text = text if text.isprintable() else repr(text)
     return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+# --- frames and the labels that come beside them -------------------------------------------------------------
+
+
+def _is_complete(frame: Any, y: Any) -> bool:
+    """Whether a frame holds numbers alone and nothing is missing, in it or in the labels."""
+    empty = plain_frame(frame.head(0))
+    if not all(pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_bool_dtype(kind) for kind in empty.dtypes):
+        return False
+    if bool(plain_frame(frame).isna().to_numpy().any()):
+        return False
+    if isinstance(y, list | tuple):
+        return not any(is_missing(label) for label in y)
+    return not (hasattr(y, "__array__") and bool(pd.isna(np.asarray(y)).any()))
+
+
+def plain_frame(frame: Any) -> pd.DataFrame:
+    """A pandas frame with text for names; polars comes over column by column, which needs no pyarrow."""
+    if isinstance(frame, pd.DataFrame):
+        return frame.set_axis(pd.Index([str(name) for name in frame.columns], dtype=object), axis=1).reset_index(
+            drop=True
+        )
+    if not (hasattr(frame, "columns") and hasattr(frame, "get_column")):
+        raise DataTypeError(f"a pandas or polars frame is needed, got {type(frame).__name__}")
+    columns = {}
+    for name in frame.columns:
+        column = frame.get_column(name)
+        numeric = column.dtype.is_numeric() or column.dtype.is_temporal() or str(column.dtype) == "Boolean"
+        values = column.to_numpy() if numeric and not str(column.dtype).startswith("Decimal") else column.to_list()
+        columns[name] = pd.Series(values) if numeric else pd.Series(values, dtype=object)
+    return pd.DataFrame(columns)
+
+
+def _plain_labels(y: Any, n_rows: int) -> "pd.Series[Any]":
+    """Labels as a column, one for each row."""
+    if isinstance(y, str | bytes) or not hasattr(y, "__len__"):
+        raise DataTypeError(f"y must be a list or an array of labels, got {type(y).__name__}: give list(y)")
+    if hasattr(y, "columns") and len(y.columns) == 1:
+        y = y[y.columns[0]]
+    if np.ndim(y) == 2 and getattr(y, "shape", (0, 0))[1] == 1:
+        y = np.asarray(y)[:, 0]
+    if hasattr(y, "columns") or (isinstance(y, np.ndarray) and y.ndim != 1):
+        raise DataError(f"y must be one label per row, got an array of shape {y.shape}")
+    if len(y) != n_rows:
+        raise DataError(f"X has {n_rows} rows but y has {len(y)} labels: they must have equal length")
+    values = y.to_list() if hasattr(y, "to_list") else y.tolist() if isinstance(y, np.ndarray) else list(y)
+    for row, label in enumerate(values):
+        if isinstance(label, list | tuple | set | dict | np.ndarray):
+            raise DataTypeError(
+                f"y must hold one plain label per row; row {row} holds a {type(label).__name__}: make it one text"
+            )
+    # Beside a missing label pandas would turn whole numbers into rounded ones.
+    rounds = any(isinstance(label, int) for label in values) and any(is_missing(label) for label in values)
+    return pd.Series(values, dtype=object if rounds else None)

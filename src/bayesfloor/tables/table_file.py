@@ -39,7 +39,7 @@ class TableFile(Protocol):
     ) -> Iterator[pd.DataFrame]:
         """These columns, some rows at a time; text has its types still to be settled unless `like` gives them."""
 
-    def settled(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
+    def settle(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
         """Rows picked from chunks, with the types that `frame` would give them."""
 
 
@@ -66,7 +66,7 @@ class InMemory:
     ) -> Iterator[pd.DataFrame]:
         yield self.frame(columns)
 
-    def settled(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
+    def settle(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
         return frame
 
 

@@ -1,10 +1,11 @@
-"""Tables as text: CSV and TSV, with delimiter, encoding and header found out."""
+"""Tables as text: CSV and TSV, with delimiter, encoding and header found out, and JSON lines."""
 
 import codecs
 import csv
 import gzip
 import io
 import itertools
+import json
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,10 +16,10 @@ import pandas as pd
 
 from ..errors import DataError
 from .columns import MISSING_WORDS
-from .table_file import chunk_rows
+from .table_file import CHUNK_ROWS, chunk_rows
 from .target import typed_labels
 
-__all__ = ["DelimitedFile", "open_bytes", "text_encoding"]
+__all__ = ["DelimitedFile", "JsonLines", "open_bytes", "text_encoding"]
 
 _LOOK = 200  # lines that delimiter and header are found from
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
@@ -145,7 +146,7 @@ class DelimitedFile:
                     return
                 yield part[list(columns)]
 
-    def settled(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
+    def settle(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
         """Text of some rows with types inferred as for the whole file."""
         text = frame.to_csv(index=False, header=False, lineterminator="\n", quoting=csv.QUOTE_ALL)
         read = pd.read_csv(
@@ -246,3 +247,74 @@ def _decimal(lines: Sequence[Sequence[str]]) -> str:
     )
     points = any(re.fullmatch(r"[-+]?\d+\.\d+", cell) for cell in cells)
     return "," if commas and not points else "."
+
+
+# --- JSON lines ----------------------------------------------------------------------------------------------
+
+
+class JsonLines:
+    """One JSON object per line."""
+
+    notes: tuple[str, ...] = ()
+    side_columns: tuple[str, ...] = ()
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._encoding = text_encoding(path)
+        names: dict[str, None] = {}
+        for number, record in enumerate(self._records()):
+            names.update(dict.fromkeys(record))
+            if number >= CHUNK_ROWS:
+                break
+        if not names:
+            raise DataError(f"{path.name} is empty")
+        self.names = tuple(names)
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        with io.TextIOWrapper(open_bytes(self._path), encoding=self._encoding) as lines:
+            for number, line in enumerate(lines, start=1):
+                if not line.strip():
+                    continue
+                try:
+                    record = json.loads(line, object_pairs_hook=_unique)
+                except (ValueError, RecursionError) as error:
+                    raise DataError(f"{self._path.name}, line {number} is no JSON object: {error}") from None
+                if not isinstance(record, dict):
+                    raise DataError(f"{self._path.name}, line {number} is no JSON object but {line.strip()[:40]!r}")
+                yield record
+
+    def frame(self, columns: Sequence[str], labels: Sequence[str] = ()) -> pd.DataFrame:
+        return pd.concat(self.chunks(columns, labels), ignore_index=True)
+
+    def chunks(
+        self, columns: Sequence[str], labels: Sequence[str] = (), like: Mapping[str, Any] | None = None
+    ) -> Iterator[pd.DataFrame]:
+        values: dict[str, list[Any]] = {column: [] for column in columns}
+        held = 0
+        for record in self._records():
+            for column, cells in values.items():
+                cells.append(record.get(column))
+            held += 1
+            if held == chunk_rows(len(values)):
+                yield _frame(values, labels)
+                values, held = {column: [] for column in columns}, 0
+        if held:
+            yield _frame(values, labels)
+
+    def settle(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
+        return frame
+
+
+def _frame(values: dict[str, list[Any]], labels: Sequence[str]) -> pd.DataFrame:
+    """Labels as they are: a missing one would turn whole numbers into rounded ones."""
+    return pd.DataFrame(
+        {name: pd.Series(cells, dtype=object) if name in labels else cells for name, cells in values.items()}
+    )
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} occurs twice in it")
+    return record
