@@ -1,0 +1,288 @@
+"""Dask frames with columns of any kind: kinds found from a sample of the rows, numbers made where the rows lie."""
+
+import functools
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .._types import Codes, Counts, Floats, RowNumbers, Values
+from ..errors import BayesfloorWarning, DataError, DataTypeError
+from ..rows.cluster import dask_module
+from .columns import Column, quoted
+from .encoder import Surprises, TableEncoding, identifier_warning
+from .on_disk import check_sample_rows, learn_from_sample
+from .selection import (
+    ChosenColumns,
+    DrawnRows,
+    chosen_columns,
+    draw_by_class,
+    factorize_groups,
+    number_groups,
+    places_between,
+    rows_at_places,
+)
+from .table import plain_frame
+from .table_file import InMemory
+from .target import Labels, PartLabels, check_labels, count_labels, settle_labels
+
+__all__ = ["DaskTable", "encode_on_dask"]
+
+_NAME = "frame"  # what `table_from_frame` calls it in messages
+
+
+@dataclass(frozen=True, eq=False)
+class DaskTable:
+    """A table whose rows stay in the partitions of a Dask frame.
+
+    Attributes
+    ----------
+    partitions : list of Delayed
+        For each partition a pair (features, float64 of shape (n, m); positions in `classes`, int64), of the rows that
+        have a label.
+    sizes : ndarray
+        Rows of each partition that have a label.
+    features : tuple of str
+        Names of the columns of the features.
+    classes : ndarray
+        Sorted distinct labels.
+    columns : tuple of Column
+        Every column of the frame and what became of it. Distinct and missing values are counted in the rows that the
+        kinds were found from.
+    notes : tuple of str
+        What a reader should know, in words; what is said of missing values is said of the same rows.
+    groups : ndarray or None
+        Codes of the groups of all rows that have a label, in their order.
+    row_numbers : ndarray or None
+        Numbers in the frame, from 0, of the rows that have a label; None if all have one.
+    surprises : list of Delayed
+        For each partition, what was missing and what was never seen before: results for `count`. They come with
+        the numbers of a partition; asked for apart from `partitions`, the rows are encoded once more.
+    encoding : TableEncoding
+    """
+
+    partitions: list[Any]
+    sizes: Counts
+    features: tuple[str, ...]
+    classes: Values
+    columns: tuple[Column, ...]
+    notes: tuple[str, ...]
+    groups: Codes | None
+    row_numbers: RowNumbers | None
+    surprises: list[Any]
+    encoding: TableEncoding
+
+    def count(self, surprises: Sequence[Surprises]) -> "DaskTable":
+        """The same table with columns and notes counted in all rows; `surprises` of all partitions, computed."""
+        total = Surprises()
+        for part in surprises:
+            total.missing.update(part.missing)
+            total.unseen.update(part.unseen)
+        columns, notes = self.encoding.count(int(self.sizes.sum()), total)
+        return replace(self, columns=columns, notes=notes)
+
+
+def encode_on_dask(
+    frame: Any,
+    *,
+    target: str | int,
+    drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    groups: str | None = None,
+    random_state: int = 0,
+    ask: Callable[[list[Any]], Sequence[Any]],
+    sample_rows: int = 65_536,
+) -> DaskTable:
+    """Encode a Dask frame of labelled rows like `table_from_frame`, each partition where it lies.
+
+    The frame is read three times, each time only the columns that are needed: its labels are counted, a sample of the
+    rows says what the columns are, and all rows are encoded, when the result is computed. What comes here is the
+    distinct labels, the sample, and for each row its group and whether it has a label.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+    target : str or int
+        Column of the labels, by name or position.
+    drop, keep, groups
+        As in `read_table`.
+    random_state : int
+        Draws the sample.
+    ask : callable
+        Computes a list of small delayed results.
+    sample_rows : int
+        Rows that kinds, levels and medians of the columns are found from, drawn at random within each class. If the
+        frame has no more, the numbers are those of `table_from_frame`.
+
+    Returns
+    -------
+    DaskTable
+
+    Raises
+    ------
+    DataError
+        For anything about the sample or the labels that prevents an estimate. What cannot be read in other rows is
+        told when the partitions are computed.
+
+    Warns
+    -----
+    BayesfloorWarning
+        If identifiers are left out.
+
+    Examples
+    --------
+    >>> import dask
+    >>> import dask.dataframe
+    >>> rows = pd.DataFrame({"age": [20, 30, 40, 50], "home": ["own", "rent", "own", "own"], "buys": list("abab")})
+    >>> frame = dask.dataframe.from_pandas(rows, npartitions=2)
+    >>> table = encode_on_dask(frame, target="buys", ask=lambda parts: dask.compute(*parts))
+    >>> table.features, table.partitions[0].compute()
+    (('age', 'home=rent'), (array([[20.,  0.],
+           [30.,  1.]]), array([0, 1])))
+    """
+    check_sample_rows(sample_rows)
+    dask = dask_module("dask")
+    if not hasattr(frame, "to_delayed") or not hasattr(frame, "columns") or getattr(frame, "ndim", 0) != 2:
+        raise DataTypeError(f"a Dask frame is needed, got {type(frame).__name__}")
+    lazily = functools.partial(dask.delayed, pure=False, traverse=False)
+    as_text = plain_frame(frame._meta)
+    columns = chosen_columns(InMemory(as_text), _NAME, target, drop, keep, groups)
+    own_name = dict(zip(as_text.columns, frame.columns, strict=True))
+
+    def read(names: Sequence[str]) -> list[Any]:
+        return list(frame[[own_name[name] for name in names]].to_delayed())
+
+    surveys = ask([lazily(_count_labels)(part, columns.label) for part in read([columns.label])])
+    labels = settle_labels(surveys, columns.label, lambda levels: levels)
+    if not labels.n_rows:
+        raise DataError(f"{_NAME} has column names but no rows")
+    check_labels(labels.classes, labels.n_labelled, labels.name, labels.n_rows)
+    starts = np.cumsum([0, *(survey.n_rows for survey in surveys)])[:-1].tolist()
+    of_class = np.array([labels.counts_in(survey) for survey in surveys])
+    sizes = of_class.sum(axis=1)
+
+    known = lazily(labels)
+    drawn = _split_draw(draw_by_class(labels.counts, sample_rows, random_state), of_class)
+    asked = {}
+    for number, part in enumerate(read(columns.used)):
+        has_gaps = sizes[number] < surveys[number].n_rows
+        if columns.group or has_gaps or any(len(places) for places in drawn[number]):
+            look = functools.partial(_look, columns=columns, counts=of_class[number], drawn=drawn[number])
+            asked[number] = lazily(look)(part, known)
+    looks: dict[int, _Look] = dict(zip(asked, ask(list(asked.values())), strict=True))
+    group_codes = number_groups(look.groups for look in looks.values()) if columns.group else None
+    encoding = learn_from_sample(_join_sample(looks, starts), _NAME, columns, labels, keep, groups=group_codes)
+    identifiers = identifier_warning(encoding.columns)
+    if identifiers:
+        warnings.warn(identifiers, BayesfloorWarning, stacklevel=2)
+
+    recipes = lazily(encoding)
+    needed = [name for name in columns.used if name in {*encoding.used, columns.label}]
+    encoded = [
+        lazily(_encode)(part, known, recipes, start, size)
+        for part, start, size in zip(read(needed), starts, sizes.tolist(), strict=True)
+    ]
+    unlabelled = [starts[number] + look.unlabelled for number, look in looks.items()]
+    accounts, notes = encoding.count(labels.n_labelled)
+    return DaskTable(
+        [lazily(_numbers)(part) for part in encoded],
+        sizes,
+        encoding.features,
+        labels.classes,
+        accounts,
+        notes,
+        group_codes,
+        np.delete(np.arange(labels.n_rows), np.concatenate(unlabelled)) if sizes.sum() < labels.n_rows else None,
+        [lazily(_surprises)(part) for part in encoded],
+        encoding,
+    )
+
+
+def _split_draw(drawn: Sequence[RowNumbers], of_class: Counts) -> list[list[RowNumbers]]:
+    """For each partition, places among its rows of each class."""
+    after = np.cumsum(of_class, axis=0)
+    return [places_between(drawn, high - own, high) for own, high in zip(of_class, after, strict=True)]
+
+
+def _join_sample(looks: "dict[int, _Look]", starts: Sequence[int]) -> DrawnRows:
+    """The rows that were drawn from all partitions, as they would lie in one frame."""
+    some = {number: look for number, look in looks.items() if len(look.rows)}
+    frames = _share_categories([look.frame for look in some.values()])
+    return DrawnRows(
+        pd.concat(frames, ignore_index=True),
+        np.concatenate([starts[number] + look.rows for number, look in some.items()]),
+        np.concatenate([look.codes for look in some.values()]),
+    )
+
+
+def _share_categories(frames: list[pd.DataFrame]) -> list[pd.DataFrame]:
+    """Categories that differ between partitions made one: pandas would forget that they are categories."""
+    for name, dtype in frames[0].dtypes.items():
+        dtypes = [frame[name].dtype for frame in frames]
+        if all(other == dtype for other in dtypes) or not all(isinstance(d, pd.CategoricalDtype) for d in dtypes):
+            continue
+        if any(d.ordered for d in dtypes):
+            raise DataError(
+                f"column {quoted(str(name))} has ordered categories that differ between partitions: give all "
+                "partitions the same (set_categories)"
+            )
+        union = pd.CategoricalDtype(pd.api.types.union_categoricals([frame[name] for frame in frames]).categories)
+        frames = [frame.assign(**{str(name): frame[name].astype(union)}) for frame in frames]
+    return frames
+
+
+# --- on the workers -----------------------------------------------------------------------------------------
+
+
+def _count_labels(part: pd.DataFrame, label: str) -> PartLabels:
+    return count_labels(plain_frame(part)[label], label)
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """What comes back of a partition: rows drawn, their numbers in it and classes; rows without a label; groups."""
+
+    frame: pd.DataFrame
+    rows: RowNumbers
+    codes: Codes
+    unlabelled: RowNumbers
+    groups: tuple[Codes, list[str]]
+
+
+def _look(
+    part: pd.DataFrame, labels: Labels, *, columns: ChosenColumns, counts: Counts, drawn: Sequence[RowNumbers]
+) -> _Look:
+    part = plain_frame(part)
+    codes = labels.codes(part[columns.label])
+    has_label = codes >= 0
+    if (np.bincount(codes[has_label], minlength=len(counts)) != counts).any():
+        raise labels.changed()
+    at = rows_at_places(codes, drawn)
+    groups = factorize_groups(part[columns.group][has_label]) if columns.group else (codes[:0], [])
+    return _Look(part.iloc[at], at, codes[at], np.flatnonzero(~has_label), groups)
+
+
+def _encode(
+    part: pd.DataFrame, labels: Labels, encoding: TableEncoding, start: int, size: int
+) -> tuple[Floats, Codes, Surprises]:
+    """Numbers and classes of the rows that have a label, the first row of the partition being the `start`-th."""
+    part = plain_frame(part)
+    codes = labels.codes(part[labels.name])
+    at = np.flatnonzero(codes >= 0)
+    if len(at) != size:
+        raise labels.changed()
+    surprises = Surprises()
+    if not size:
+        return np.empty((0, len(encoding.features))), codes[at], surprises
+    return encoding.encode(part.iloc[at], start + at + 1, surprises), codes[at], surprises
+
+
+def _numbers(encoded: tuple[Floats, Codes, Surprises]) -> tuple[Floats, Codes]:
+    return encoded[0], encoded[1]
+
+
+def _surprises(encoded: tuple[Floats, Codes, Surprises]) -> Surprises:
+    return encoded[2]
