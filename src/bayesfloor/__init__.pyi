@@ -33,7 +33,7 @@ from .floor._plan import Plan as Plan
 from .floor._plan import plan as plan
 from .floor.noise import noise_check as noise_check
 from .floor.result import FloorResult as FloorResult
-from .floor.run import Run as Run
+from .floor.settings import Run as Run
 from .stopping._samples_needed import samples_needed as samples_needed
 from .stopping.rule import FloorStopping as FloorStopping
 from .tables.table import Table as Table

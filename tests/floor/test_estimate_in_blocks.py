@@ -19,18 +19,18 @@ import bayesfloor as bf
 from bayesfloor import DataError, ParameterError, problems
 from bayesfloor.cli.main import main
 from bayesfloor.floor.checkpoint import Checkpoint
-from bayesfloor.floor.large import _concluded
-from bayesfloor.floor.request import _described
 from bayesfloor.floor.result import FloorResult
-from bayesfloor.floor.run import Run, bytes_of
 from bayesfloor.floor.scorer import Scorer
+from bayesfloor.floor.settings import Run, _description, bytes_of
 from bayesfloor.library.arrangement import near_points
 from bayesfloor.library.forest import forest_rows
-from bayesfloor.library.learners import FOREST
+from bayesfloor.library.learners import FOREST, LIBRARY
 from bayesfloor.rows.block_dataset import block_digest
-from bayesfloor.rows.blocks import LARGE, ArrayBlocks, RowFile, drawn_rows, reference_rows, rows_at
+from bayesfloor.rows.blocks import LARGE, ArrayBlocks, RowFile, reference_rows, rows_at, sampled_rows
 
 PROBLEM = problems.get("mixture_2d")
+
+pytestmark = pytest.mark.usefixtures("two_learners")
 
 
 def estimate(X, y, **run) -> FloorResult:
@@ -44,12 +44,13 @@ def sample():
 
 
 @pytest.fixture(scope="module")
-def result(sample) -> FloorResult:
+def result(two_learners, sample) -> FloorResult:
     return estimate(*sample)
 
 
-def test_all_rows_are_scored(sample, result: FloorResult) -> None:
+def test_all_rows_are_scored(whole_library, sample) -> None:
     X, y = sample
+    result = estimate(X, y)
     assert PROBLEM.bayes_error in result.interval
     assert PROBLEM.bayes_error <= result.ceiling
     assert result.posterior.shape == (4000, 3)
@@ -122,11 +123,11 @@ def test_the_sample_is_drawn_by_a_digest_of_all_rows(sample) -> None:
 
     def drawn(X, block_rows: int = 4000):
         with (
-            patch("bayesfloor.floor.large._sampled", side_effect=KeyboardInterrupt) as taken,
+            patch("bayesfloor.floor._estimate.check_size", side_effect=KeyboardInterrupt) as taken,
             pytest.raises(KeyboardInterrupt),
         ):
             estimate(X, y, block_rows=block_rows)
-        return taken.call_args.args[1]
+        return taken.call_args.args[0].X[:, 0]  # no two rows agree there
 
     first = drawn(X)
     np.testing.assert_array_equal(drawn(X, 333), first)
@@ -208,34 +209,36 @@ def test_rows_of_a_forest_without_weight_certify_nothing() -> None:
 
 def test_forests_of_many_rows_join_the_library_and_do_not_score_their_own_rows(monkeypatch) -> None:
     problem = problems.get("checkerboard")
-    X, y = problem.sample(30_000, random_state=0)
+    X, y = problem.sample(12_000, random_state=0)
     seen = []
 
-    def concluded(table, P, learned, scorer, *rest):
-        seen.append((scorer, learned.arrangement.codes))
-        return _concluded(table, P, learned, scorer, *rest)
+    def of(learned, *rest):
+        seen.append((Scorer.of(learned, *rest), learned.arrangement.codes))
+        return seen[0][0]
 
-    monkeypatch.setattr("bayesfloor.floor.large._concluded", concluded)
+    monkeypatch.setattr("bayesfloor.floor._estimate.Scorer", SimpleNamespace(of=of))
+    learners = {name: LIBRARY[name] for name in ("gaussian", "neighbours")}
+    monkeypatch.setattr("bayesfloor.library.cross_fit.LIBRARY", learners)
     result = estimate(X, y)
-    assert any("forests of 14,700 rows" in note for note in result.notes)
-    # What some hundred rows of the sample cannot show, 14,700 can.
-    assert min(score.error for score in result.learners if score.learner != FOREST) > 0.15
-    assert result.evidence["error"] < 0.13
+    assert any("forests of 5,700 rows" in note for note in result.notes)
+    # What some hundred rows of the sample cannot show, 5,700 can.
+    assert min(score.error for score in result.learners if score.learner != FOREST) > 0.17
+    assert result.evidence["error"] < 0.14
     assert problem.bayes_error in result.interval
     assert result.ceiling > problem.bayes_error
     ((scorer, codes),) = seen
-    own, given = scorer.forests.numbers, result.posterior[np.arange(30_000), y]
-    others = np.setdiff1d(np.arange(30_000), np.concatenate([own, scorer.numbers]))
+    own, given = scorer.forests.numbers, result.posterior[np.arange(12_000), y]
+    others = np.setdiff1d(np.arange(12_000), np.concatenate([own, scorer.numbers]))
     noise = given.std() * np.sqrt(1 / len(own) + 1 / len(others))
     assert given[own].mean() == pytest.approx(given[others].mean(), abs=4 * noise)
     # The first forest itself knows its rows: had it scored them, their labels would have looked more probable.
-    rows = near_points(scorer.standard, X[own][:, scorer.kept])
+    rows = near_points(scorer.standard, X[own][:, scorer.columns])
     first, second = (np.exp(scorer.forests.logs(forest, rows)) for forest in scorer.grown)
     at = np.arange(len(own)), codes[y[own]]
     more = first[at] - second[at]
     assert more.mean() > 5 * more.std() / np.sqrt(len(own))
     by_second, by_first = (
-        scorer._of_new(X[own][:, scorer.kept], np.full(len(own), is_own)) for is_own in (True, False)
+        scorer._of_new(X[own][:, scorer.columns], np.full(len(own), is_own)) for is_own in (True, False)
     )
     np.testing.assert_allclose(result.posterior[own], by_second, atol=2e-9)
     assert np.abs(result.posterior[own] - by_first).max() > 0.01
@@ -310,25 +313,22 @@ def test_reports_do_not_read_beyond_the_limit(sample, tmp_path: Path, capsys) ->
 
 def test_sample_does_not_depend_on_blocks(sample) -> None:
     X, y = sample
-    drawn = [drawn_rows(ArrayBlocks(X, y, 3, block_rows=size), 500, 1) for size in (100, 777, 4000)]
-    numbers, counts = drawn[0]
-    for other, other_counts in drawn[1:]:
+    drawn = [
+        sampled_rows(ArrayBlocks(X, y, 3, block_rows=size), 500, np.random.default_rng(1)) for size in (100, 777, 4000)
+    ]
+    numbers, counts, _ = drawn[0]
+    for other, other_counts, _ in drawn[1:]:
         np.testing.assert_array_equal(other, numbers)
         np.testing.assert_array_equal(other_counts, np.bincount(y))
-    np.testing.assert_allclose(np.bincount(y[numbers]) / 500, counts / 4000, atol=0.002)
+    shares = counts / 4000
+    assert (np.abs(np.bincount(y[numbers]) / 500 - shares) < 4 * np.sqrt(shares * (1 - shares) / 500)).all()
     found, codes = rows_at(ArrayBlocks(X, y, 3, block_rows=777), numbers)
     np.testing.assert_array_equal(found, X[numbers])
     np.testing.assert_array_equal(codes, y[numbers])
 
 
-def test_draws_of_one_seed_are_unlike(sample) -> None:
-    blocks = ArrayBlocks(*sample, 3)
-    first, second = drawn_rows(blocks, 500, 0)[0], drawn_rows(blocks, 500, 0, 1)[0]
-    assert len(np.intersect1d(first, second)) < 150  # by chance 63
-
-
 def test_reference_rows() -> None:
-    assert reference_rows(LARGE) is None
+    np.testing.assert_array_equal(reference_rows(LARGE), np.arange(LARGE))
     rows = reference_rows(LARGE + 1)
     assert len(np.unique(rows)) == LARGE
     assert rows.max() <= LARGE
@@ -392,6 +392,9 @@ import os, signal, sys
 import bayesfloor as bf
 from bayesfloor import problems
 from bayesfloor.floor import checkpoint
+from bayesfloor.library import cross_fit
+
+cross_fit.LIBRARY = {name: cross_fit.LIBRARY[name] for name in ("gaussian", "additive")}
 
 def write_and_die(file, *arguments, write=checkpoint.write_file, **options):
     write(file, *arguments, **options)
@@ -442,10 +445,10 @@ def test_classifiers_are_known_again() -> None:
         steps = [(f"step {i}", MinMaxScaler(feature_range=(0, i + 1.5))) for i in range(40)]
         return Pipeline([*steps, ("model", LogisticRegression(C=last)), *[(f"after {i}", None) for i in range(40)]])
 
-    assert _described(_Nameless(2)) == _described(_Nameless(2)) != _described(_Nameless(3))
-    assert _described(long(1.0)) == _described(long(1.0)) != _described(long(2.0))
+    assert _description(_Nameless(2)) == _description(_Nameless(2)) != _description(_Nameless(3))
+    assert _description(long(1.0)) == _description(long(1.0)) != _description(long(2.0))
     priors = [np.array([0.5, 0.5]), np.array([0.4, 0.6])]
-    assert _described(GaussianNB(priors=priors[0])) != _described(GaussianNB(priors=priors[1]))
+    assert _description(GaussianNB(priors=priors[0])) != _description(GaussianNB(priors=priors[1]))
 
 
 def test_checkpoint_of_another_run_is_refused(sample, tmp_path: Path) -> None:

@@ -125,8 +125,8 @@ def test_a_killed_worker_changes_nothing(client, sample, local, tmp_path: Path, 
 
 
 def test_the_command(client, sample, local, tmp_path: Path, capsys, monkeypatch) -> None:
-    monkeypatch.setattr("bayesfloor.floor.run._SAMPLE_ROWS", 600)
-    monkeypatch.setattr("bayesfloor.floor.run.LARGE", 1000)
+    monkeypatch.setattr("bayesfloor.floor.settings._SAMPLE_ROWS", 600)
+    monkeypatch.setattr("bayesfloor.floor.settings.LARGE", 1000)
     monkeypatch.setattr("bayesfloor.rows.cluster._CONNECT_SECONDS", PATIENCE)
     X, y = sample
     pd.DataFrame(X, columns=["a", "b"]).assign(name="x", label=y).to_parquet(tmp_path / "table.parquet")

@@ -30,7 +30,7 @@ from bayesfloor.library.cross_fit import cross_fit  # noqa: E402
 from bayesfloor.rows import cluster as cluster_module  # noqa: E402
 from bayesfloor.rows import dask_blocks as distributed_module  # noqa: E402
 from bayesfloor.rows.block_dataset import block_dataset  # noqa: E402
-from bayesfloor.rows.blocks import ArrayBlocks, class_counts, drawn_rows, reference_rows, rows_at  # noqa: E402
+from bayesfloor.rows.blocks import ArrayBlocks, class_counts, reference_rows, rows_at, sampled_rows  # noqa: E402
 from bayesfloor.rows.cluster import connect, is_dask  # noqa: E402
 from bayesfloor.rows.dask_blocks import DaskBlocks, blocks_from_dask  # noqa: E402
 from bayesfloor.rows.dask_workers import DaskWorkers, alone  # noqa: E402
@@ -86,7 +86,8 @@ def test_blocks_hold_the_rows_in_their_order(both):
     assert there.sizes.tolist() == list(UNEVEN)
     for mine, theirs in zip(everything(here), everything(there), strict=True):
         np.testing.assert_array_equal(mine, theirs)
-    for mine, theirs in zip(drawn_rows(here, 50, 7), drawn_rows(there, 50, 7), strict=True):
+    drawn = (sampled_rows(blocks, 50, np.random.default_rng(7)) for blocks in both)
+    for mine, theirs in zip(*drawn, strict=True):
         np.testing.assert_array_equal(mine, theirs)
 
 

@@ -22,8 +22,7 @@ from ..rows.scaling import Standard, class_keys, order_by_content
 from ..utils.intervals import ConfidenceInterval, sampling_variance, score_interval
 from .occupancy import Occupancy, doubts
 from .radii import Counter, PaperRadii, RadiusRule
-from .ratios import density_ratios, neighbour_shares
-from .risk import apply_floor, change_priors, error_terms
+from .error import apply_floor, change_priors, density_ratios, error_terms, neighbour_shares
 from .settings import check_numbers, class_sequence, ensemble, radius_rule, target_priors
 
 __all__ = ["BenchmarkLearner"]
@@ -222,7 +221,8 @@ class BenchmarkLearner(BaseEstimator):
 
     def _settle(self, data: Dataset) -> tuple[RadiusRule, Floats, str | list[int]]:
         """Rule, target priors and class order; refused before anything takes long."""
-        return radius_rule(self.radii), target_priors(self.priors, data), class_sequence(self.class_order, data)
+        priors = data.priors if self.priors is None else target_priors(self.priors, data.classes)
+        return radius_rule(self.radii), priors, class_sequence(self.class_order, data)
 
     def _estimate(self, counter: Counter, centres: RowNumbers, unit: float, data: Dataset) -> None:
         """All figures, from balls around the centres; `sample_error_` in their order."""

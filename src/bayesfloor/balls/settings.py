@@ -5,7 +5,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .._types import Floats
 from ..errors import ParameterError
@@ -83,23 +83,21 @@ def ensemble(
     return *make(n_nodes, order, low, high), order
 
 
-def target_priors(priors: str | Mapping[Hashable, float] | ArrayLike | None, data: Dataset) -> Floats:
+def target_priors(priors: str | Mapping[Hashable, float] | ArrayLike, classes: NDArray[Any]) -> Floats:
     """Class shares to estimate the floor for, in the order of the sorted labels."""
-    if priors is None:
-        return data.priors
     if isinstance(priors, str):
         if priors != "balanced":
             raise ParameterError(f"priors must be None, 'balanced' or numbers, got {priors!r}")
-        return np.full(data.n_classes, 1 / data.n_classes)
-    labels = plain(data.classes)
+        return np.full(len(classes), 1 / len(classes))
+    labels = plain(classes)
     if hasattr(priors, "items"):  # a mapping, or a pandas Series with the labels as its index
         by_label = dict(priors.items())
         if set(by_label) != set(labels):
             raise ParameterError(f"priors must name exactly the classes {labels}, got {list(by_label)}")
         priors = [by_label[label] for label in labels]
     values = numbers_from("priors", priors)
-    if values.shape != (data.n_classes,):
-        raise ParameterError(f"priors must hold {data.n_classes} numbers, one per class of {labels}")
+    if values.shape != (len(classes),):
+        raise ParameterError(f"priors must hold {len(classes)} numbers, one per class of {labels}")
     if not (values > 0).all() or abs(values.sum() - 1) > 1e-6:
         raise ParameterError(f"priors must be positive and add up to 1, got {values.tolist()}")
     return values / values.sum()

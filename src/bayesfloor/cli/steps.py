@@ -272,7 +272,7 @@ def _floor(options: Namespace, table: Any) -> Any:
 
 
 def _run(options: Namespace) -> Any:
-    from ..floor.run import Run
+    from ..floor.settings import Run
 
     return Run(
         cluster=getattr(options, "scheduler", None),

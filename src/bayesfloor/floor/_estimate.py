@@ -1,31 +1,43 @@
-"""The learned floor: learn the representation, then benchmark it."""
+"""The floor: learn the representation, then benchmark it.
 
-import os
+The library learns from a sample of the rows, all rows are scored in blocks, and whatever depends on all rows is a sum
+over blocks. A small table is the case where the sample is all rows. So the answer is the same for rows in memory, on
+disk and on a cluster, and however they are cut into blocks.
+"""
+
+import contextlib
 import time
-import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._types import Codes, Floats, RowNumbers
+from .._types import Counts, Floats, RowNumbers, Singles
 from ..balls.settings import target_priors
-from ..errors import BayesfloorWarning, DataError, ParameterError
-from ..library.arrangement import EFFORTS, check_size, grouped_rows, named_classifiers, without_copies
-from ..rows.dataset import Dataset, validate
-from ..rows.draws import one_of_each
-from ..utils.parallel import Progress, Threads, n_threads
+from ..bounds.bounds import Bound, all_bounds
+from ..errors import ParameterError
+from ..library.arrangement import check_size, named_classifiers, near_points
+from ..library.forest import Forests, forest_rows
+from ..library.training import Learned, Trained, train
+from ..rows.blocks import ArrayBlocks, Blocks, Part
+from ..rows.scaling import Standard
+from ..utils.parallel import Pieces, Progress, Workers, n_threads
+from .balls import balls_on_columns, balls_on_scores, pair_table
+from .ceiling import HeldOut, held_out_errors
 from .conclusion import Counted, conclude
-from .large import check_memory, estimate_in_blocks
-from .learned import FEW_FEATURES, ball_estimate, ball_learner, pair_table, train
-from .request import Request
+from .costs import measured_costs, memory_features
 from .result import FloorResult
-from .rows import BlockTable, Gathered, opened, table_of
+from .rows import LabelledRows, Sample, open_rows
 from .rule import summarise
-from .run import Run
+from .scorer import DIGITS, Scorer, in_sample
+from .settings import Request, Run
 
 __all__ = ["estimate"]
+
+_BOUND_ROWS = 10_000
 
 
 def estimate(
@@ -107,105 +119,252 @@ def estimate(
         progress=progress,
         started=started,
     )
-    remarks: tuple[str, ...] = ()
-    row_numbers = None
-    with opened(X, y, target, groups, request, run) as table:
-        if isinstance(table, BlockTable):
-            return estimate_in_blocks(table, request, run)
-    if isinstance(table, Gathered):
-        return _estimate_whole(table.dataset(), None, table.remarks, None, request, run)
-    if target is not None or isinstance(X, str | os.PathLike) or hasattr(X, "columns"):
-        from ..tables.table import as_arrays  # pandas: only where there is a table
-
-        X, y, groups, remarks, row_numbers = as_arrays(X, y, target, groups)
-    data = validate(X, y)
-    in_groups = None if groups is None else grouped_rows(groups, data.n_samples)
-    if in_groups is not None and run.sample_rows is not None:
-        raise ParameterError("groups need all rows to be cross-fitted: leave out sample_rows, or the groups")
-    if in_groups is None and run.n_fitted(data.n_samples, EFFORTS[effort]) < data.n_samples:
-        return estimate_in_blocks(table_of(data, request, run, remarks, row_numbers), request, run)
-    return _estimate_whole(data, in_groups, remarks, row_numbers, request, run)
+    with open_rows(X, y, target, groups, request, run) as rows:
+        return _estimate(rows, request, run)
 
 
-def _estimate_whole(
-    data: Dataset,
-    groups: Codes | None,
-    remarks: tuple[str, ...],
-    row_numbers: RowNumbers | None,
-    request: Request,
-    run: Run,
-) -> FloorResult:
-    """Cross-fit the library on all rows, but once on each record."""
-    data, groups, kept = without_copies(data, groups, request.seed)
+def _estimate(rows: LabelledRows, request: Request, run: Run) -> FloorResult:
+    """Learn from a sample, score all rows, and count what the scores say."""
+    n_fitted = rows.n_fitted(request, run)
+    rows = rows.without_copies(request.seed, is_all=n_fitted == rows.blocks.n_samples)
+    sample = rows.sample(min(n_fitted, rows.blocks.n_samples), request.seed)
+    data = sample.data
     check_size(data)
-    if kept is not None:
-        row_numbers = kept if row_numbers is None else row_numbers[kept]
-    if groups is not None and kept is not None:
-        try:
-            groups = grouped_rows(groups, data.n_samples)
-        except DataError as error:
-            raise DataError(f"{error}; groups that have copies of one row count as one group") from None
-    n_jobs, tell = request.n_jobs, request.tell
-    shares = None if request.priors is None else target_priors(request.priors, data)
-    check_memory(data.n_samples, data.X.shape[1], data.n_classes, data.n_samples, request, run)
+    if rows.client is None:
+        _check_memory(rows, sample, request, run)
+    priors = None if request.priors is None else target_priors(request.priors, data.classes)
+    pieces = request.checkpoint(rows, run)
+    workers = rows.workers(request.n_jobs, pieces)
+    # Class shares as the plain part of the sample has them: those of all rows would tell of the rows that test.
+    seen = np.maximum(np.bincount(data.labels, minlength=data.n_classes) - sample.added, 0.5)
     trained = train(
         data,
-        groups=groups,
-        shares=data.priors if shares is None else shares,
+        groups=rows.groups,
+        shares=seen / seen.sum() if priors is None else priors,
         classifiers=request.classifiers,
         effort=request.effort,
         seed=request.seed,
-        workers=Threads(n_threads(n_jobs), request.pieces(data, run, groups)),
+        workers=workers,
         progress=request.progress,
     )
-    learned = trained.pooled(request.progress)
-    tell("balls in score space", 0)
-    by_content = None if shares is None else shares[np.argsort(learned.arrangement.codes)]
-    if learned.groups is None:
-        ball, occupancy = ball_estimate(learned.P[0], learned.labels, by_content, n_jobs)
-    else:
-        # Rows of one group would vouch for each other. Those of large groups count for less then: what balls say is
-        # taken relative to the errors on the same rows.
-        alone = one_of_each(learned.groups, learned.draws.rng("balls"))
-        if np.bincount(learned.labels[alone], minlength=data.n_classes).min() < 2:  # a class of hardly a group
-            alone = np.arange(data.n_samples)
-        ball, occupancy = ball_estimate(learned.P[0][alone], learned.labels[alone], by_content, n_jobs)
-        weights = learned.row_weights[alone] / learned.row_weights[alone].sum()
-        ball += learned.figures()[0][0] - summarise(learned.P[0][alone], learned.labels[alone], weights)[0]
-    raw = _raw(data, shares, n_jobs) if groups is None else None
-    tell("balls in score space", 1)
-    tell("bounds", 0)
-    bounds = learned.bounds(n_jobs) if shares is None else ()
-    tell("bounds", 1)
-    posterior = learned.posterior()
-    counted = Counted(
-        figures=learned.figures(),
-        ball=ball,
-        occupancy=occupancy,
-        raw=raw,
-        held_out=learned.held_out(),
-        pairs=pair_table(posterior, learned.row_weights[learned.arrangement.back]),
-        bounds=bounds,
-        posterior=posterior,
-        labels=data.labels,
-        row_numbers=row_numbers,
-    )
+    trained, forests = _grow_forests(trained, rows, sample, workers, request)
+    learned = trained.pool(request.progress)
+    P, used = _score(rows, sample, learned, forests, pieces, request)
+    with contextlib.closing(P):
+        counted = _count(rows, sample, P, used, learned, priors, request)
+    notes, settings = rows.notes, request.settings()
+    if not sample.is_all:
+        notes = (*notes, _remark(rows.blocks.n_samples, len(sample.numbers), learned, forests))
+        settings["sample_rows"] = len(sample.numbers)
     return conclude(
         data,
         learned,
         counted,
-        priors=shares,
+        priors=priors,
         confidence_level=request.confidence_level,
-        remarks=remarks,
-        settings=request.settings(),
+        remarks=notes,
+        settings=settings,
         started=request.started,
     )
 
 
-def _raw(data: Dataset, priors: Floats | None, n_jobs: int | None) -> float | None:
-    if data.X.shape[1] > FEW_FEATURES:
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BayesfloorWarning)
-        learner = ball_learner(priors, n_jobs, standardize=True).fit(data.X, data.labels)
-    return float(learner.bayes_error_) if learner.reliable_ else None
+def _check_memory(rows: LabelledRows, sample: Sample, request: Request, run: Run) -> None:
+    """Refuse, before anything is trained, what will not fit beside the data."""
+    if run.memory_limit is None:
+        return
+    blocks = rows.blocks
+    block = 0 if sample.is_all else int(blocks.sizes.max(initial=1))
+    threads = n_threads(request.n_jobs)
+    terms = memory_features(
+        blocks.n_samples, blocks.n_columns, blocks.n_classes, len(sample.numbers), request.effort, threads, block
+    )
+    costs = measured_costs()["bytes"]
+    needed = sum(terms[name] * costs[name] for name in terms if name not in ("base", "table"))
+    if needed > run.memory:
+        raise ParameterError(
+            f"about {needed / 2**20:,.0f} MB are needed beside the data, more than memory_limit, "
+            f"{run.memory / 2**20:,.0f} MB: raise it, use effort='fast', or fewer sample_rows or n_jobs"
+        )
+
+
+# --- forests of rows outside the sample ---------------------------------------------------------------------
+
+
+def _grow_forests(
+    trained: Trained, rows: LabelledRows, sample: Sample, workers: Workers, request: Request
+) -> tuple[Trained, Forests | None]:
+    """The library with forests of many rows among its learners, if there are enough rows outside the sample."""
+    blocks = rows.blocks
+    m = forest_rows(blocks.n_samples, len(sample.numbers), len(sample.columns), request.effort)
+    if not m:
+        return trained, None
+    arrangement = trained.arrangement
+    view = partial(_view, columns=sample.columns, standard=arrangement.standard)
+    draws = rows.draws(request.seed)
+    forests = Forests.drawn(blocks, sample.numbers, m, view, arrangement.codes, draws, request.effort)
+    # They are grown again sooner than they are stored.
+    stages = forests.join(trained.fitted.stages, trained.rows, workers.without_pieces(), request.progress)
+    return replace(trained, fitted=replace(trained.fitted, stages=stages)), forests
+
+
+def _view(X: Floats, columns: RowNumbers, standard: Standard) -> Singles:
+    """Rows as the library sees them, in the precision of trees."""
+    return near_points(standard, X[:, columns]).astype(np.float32)
+
+
+# --- scores of all rows -------------------------------------------------------------------------------------
+
+
+def _score(
+    rows: LabelledRows,
+    sample: Sample,
+    learned: Learned,
+    forests: Forests | None,
+    pieces: Pieces | None,
+    request: Request,
+) -> tuple[Blocks, list[RowNumbers]]:
+    """Probabilities of all rows by models that have not seen them; and which rows have trained or weighed the models.
+
+    Rows of the sample were scored when the library was cross-fitted; the others need final models.
+    """
+    data = sample.data
+    if sample.is_all:
+        P = np.round(learned.posterior(), DIGITS)
+        return ArrayBlocks(P, data.labels, data.n_classes, block_rows=len(P)), [sample.numbers]
+    threads = n_threads(request.n_jobs)
+    scorer = Scorer.of(learned, sample.columns, sample.numbers, forests, threads, request.progress)
+    # Pieces are files here: what is scored on a cluster stays there.
+    work = scorer if pieces is None or rows.client is not None else _keep_scores(scorer, pieces)
+    return rows.blocks.derived(work, data.n_classes, "scoring", request.progress), scorer.used
+
+
+def _keep_scores(scorer: Scorer, pieces: Pieces) -> Callable[[Part], Floats]:
+    # By row numbers: the size of blocks follows the memory that is free, and may be another when the run goes on.
+    return lambda part: pieces.get(f"scores {part.start} {part.start + len(part.X)}", lambda: scorer(part))
+
+
+# --- what the scores say ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """What is added up over all rows; `new` are those by which nothing was trained or chosen."""
+
+    wrong: Counts
+    wrong_new: Counts
+    new: Counts
+    doubt: float
+    pairs: Floats
+
+    def __add__(self, other: "_Sums") -> "_Sums":
+        return _Sums(
+            self.wrong + other.wrong,
+            self.wrong_new + other.wrong_new,
+            self.new + other.new,
+            self.doubt + other.doubt,
+            self.pairs + other.pairs,
+        )
+
+
+def _sums(part: Part, used: Sequence[RowNumbers], class_weights: Floats) -> _Sums:
+    P, codes, n_classes = part.X, part.codes, len(class_weights)
+    missed = P.argmax(axis=1) != codes
+    new = np.ones(len(P), dtype=bool)
+    for numbers in used:
+        new &= ~in_sample(part, numbers)[0]
+    weights = class_weights[codes]
+    return _Sums(
+        np.bincount(codes[missed], minlength=n_classes),
+        np.bincount(codes[missed & new], minlength=n_classes),
+        np.bincount(codes[new], minlength=n_classes),
+        float(weights @ (1 - P.max(axis=1, initial=0.0))),
+        pair_table(P, weights),
+    )
+
+
+def _count(
+    rows: LabelledRows,
+    sample: Sample,
+    P: Blocks,
+    used: list[RowNumbers],
+    learned: Learned,
+    priors: Floats | None,
+    request: Request,
+) -> Counted:
+    """Errors, balls and bounds of all rows."""
+    data, n_jobs, progress = sample.data, request.n_jobs, request.progress
+    class_weights = (data.priors if priors is None else priors) / data.class_counts
+    sums = P.total(partial(_sums, used=used, class_weights=class_weights))
+    request.tell("balls in score space", 0)
+    ball, occupancy = balls_on_scores(P, learned, data, priors, n_jobs, progress)
+    raw = None
+    if rows.groups is None:
+        raw = balls_on_columns(rows.blocks, sample.columns, data, priors, n_jobs, progress)
+    request.tell("balls in score space", 1)
+    request.tell("bounds", 0)
+    bounds = _bounds(learned, rows.blocks.n_samples, n_jobs) if priors is None else ()
+    request.tell("bounds", 1)
+    figures = [summarise(p, learned.labels, learned.row_weights) for p in learned.P]
+    if not sample.is_all:
+        # The smaller stages were seen on the sample: what they err more there is added to what all rows say.
+        everyone = (float(class_weights @ sums.wrong), float(sums.doubt))
+        figures = [(everyone[0] + e - figures[0][0], everyone[1] + p - figures[0][1]) for e, p in figures]
+    posterior, labels = (P.X, P.codes) if isinstance(P, ArrayBlocks) and isinstance(P.X, np.ndarray) else (None, None)
+    return Counted(
+        figures=figures,
+        ball=ball,
+        occupancy=occupancy,
+        raw=raw,
+        held_out=_held_out(learned, sample, sums, priors),
+        pairs=sums.pairs,
+        bounds=bounds,
+        posterior=posterior,
+        labels=labels,
+        row_numbers=rows.row_numbers,
+    )
+
+
+def _held_out(learned: Learned, sample: Sample, sums: _Sums, priors: Floats | None) -> HeldOut:
+    """Errors on rows that no choice has touched: held-out ones of the sample, or all that are outside it."""
+    stages = learned.fitted.stages
+    held = held_out_errors(
+        stages[0],
+        stages[1],
+        learned.labels,
+        learned.fitted.fold,
+        learned.row_weights,
+        learned.change,
+        learned.draws.rng("one of a group"),
+        learned.groups,
+    ).with_classes(learned.arrangement.codes)
+    if sums.new.sum() < max(1, len(sample.numbers) // 5):  # hardly a row is left: the held-out ones say more
+        return held
+    wrong, tested = sums.wrong_new, sums.new
+    if held.constant is not None:
+        wrong = np.where(np.arange(len(tested)) == held.constant, 0, tested)
+    if priors is None:
+        # Rows of rare classes that were taken besides the plain draw, sometimes all there are: nobody can test them,
+        # and they count as errors.
+        wrong, tested = wrong + sample.added, tested + sample.added
+    return HeldOut(wrong, tested, held.constant)
+
+
+def _bounds(learned: Learned, n: int, n_jobs: int | None) -> tuple[Bound, ...]:
+    """Bounds from so many rows at most: they are there for comparison, and cost the square of the rows."""
+    X, y = learned.rows, learned.labels
+    if len(X) > _BOUND_ROWS:
+        chosen = np.sort(learned.draws.rng("bounds").permutation(len(X))[:_BOUND_ROWS])
+        X, y = X[chosen], y[chosen]
+    bounds = all_bounds(X, y, n_jobs=n_jobs)
+    if len(X) == n:
+        return bounds
+    return tuple(replace(bound, rests_on=f"{bound.rests_on}; from {len(X):,} of the rows") for bound in bounds)
+
+
+def _remark(n: int, n_sample: int, learned: Learned, forests: Forests | None) -> str:
+    trained = learned.fitted.stages[0].n_train
+    forest = "" if forests is None else f", and forests of {forests.size:,} rows"
+    return (
+        f"a large table: models were trained on {trained:,} rows at a time, out of {n_sample:,} drawn from "
+        f"all classes{forest}; all {n:,} rows were scored by models that had not seen them"
+    )

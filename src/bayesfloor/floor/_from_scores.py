@@ -20,10 +20,10 @@ from ..rows.scaling import order_by_content
 from ..utils.checks import check_seed
 from ..utils.intervals import ConfidenceInterval, check_level, score_interval, upper_limit
 from ._estimate import estimate
+from .balls import ball_estimate, pair_table
 from .ceiling import Certificate
 from .conclusion import pair_shares
 from .doubts import floor_of_scores
-from .learned import ball_estimate, pair_table
 from .result import Estimate, FloorResult, LearnerScore
 from .rule import shrunk_shares, summarise
 

@@ -10,9 +10,9 @@ from ..library.arrangement import EFFORTS
 from ..library.forest import forest_rows
 from ..rows.blocks import BLOCK_ROWS, LARGE
 from ..utils.parallel import n_threads
+from .balls import MAX_QUERIES
 from .costs import SETTINGS, calibrate, features, measured_costs, memory_features
-from .learned import MAX_QUERIES
-from .run import Run
+from .settings import Run
 
 __all__ = ["Plan", "plan"]
 

@@ -1,6 +1,5 @@
 """Finished pieces of a run in a folder, so that an interrupted one goes on to the identical result."""
 
-import hashlib
 import io
 import json
 import zipfile
@@ -12,28 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, ParameterError
-from ..rows.blocks import ArrayBlocks, Part
 from ..utils.files import write_file
 
-__all__ = ["Checkpoint", "fingerprint"]
+__all__ = ["Checkpoint"]
 
 _MANIFEST = "bayesfloor-run.json"
-_HASHED_ROWS = 4096
-
-
-def fingerprint(blocks: ArrayBlocks) -> str:
-    """Hash of all rows and labels, however they are cut into blocks."""
-    digest = hashlib.blake2b(digest_size=16)
-    for part in blocks.recut(_HASHED_ROWS).each(_part_hash, "reading"):
-        digest.update(part)
-    return digest.hexdigest()
-
-
-def _part_hash(part: Part) -> bytes:
-    digest = hashlib.blake2b(digest_size=16)
-    digest.update(np.ascontiguousarray(part.X).data)
-    digest.update(np.ascontiguousarray(part.codes).data)
-    return digest.digest()
 
 
 class Checkpoint:
@@ -76,9 +58,13 @@ class Checkpoint:
                 "and settings, or another folder"
             )
 
+    def has(self, name: str) -> bool:
+        """Whether the piece of this name is kept already."""
+        return self._file(name).exists()
+
     def get(self, name: str, make: Callable[[], Any]) -> Any:
         """The piece of this name: kept already, or made and kept."""
-        file = self._folder / f"{name.replace(' ', '-')}.npz"
+        file = self._file(name)
         if file.exists():
             return _read(file)
         value = make()
@@ -88,6 +74,9 @@ class Checkpoint:
         np.savez(buffer, tree=np.array(tree), **{f"array{i}": array for i, array in enumerate(arrays)})
         write_file(file, buffer.getvalue(), force=True)
         return value
+
+    def _file(self, name: str) -> Path:
+        return self._folder / f"{name.replace(' ', '-')}.npz"
 
 
 def _read(file: Path) -> Any:

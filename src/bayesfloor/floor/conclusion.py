@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
+
 from .._types import Codes, Floats, RowNumbers
 from ..bounds.bounds import Bound
 from ..library.arrangement import EFFORTS, independent_rows
+from ..library.training import Learned
 from ..rows.dataset import Dataset
 from ..rows.labels import plain
 from ..utils.intervals import ConfidenceInterval
 from .ceiling import HeldOut, ceiling
 from .doubts import doubts
-from .learned import Learned
-from .result import CurvePoint, Estimate, FloorResult
-from .rule import Evidence, judge, shrunk_shares
+from .result import CurvePoint, Estimate, FloorResult, LearnerScore
+from .rule import Evidence, judge, shrunk_shares, stakes
 
 __all__ = ["Counted", "conclude", "pair_shares"]
 
@@ -67,7 +69,7 @@ def conclude(
     """Judge the floor, and put every figure beside what it rests on."""
     shares = data.priors if priors is None else priors
     figures = counted.figures
-    claimed, unsettled = learned.unsettled()
+    claimed, settled = stakes(learned.P[0], learned.P[1], learned.labels, learned.row_weights)
     evidence = Evidence(
         n=independent_rows(data, priors, learned.groups),
         n_features=data.X.shape[1],
@@ -83,7 +85,7 @@ def conclude(
         ball=counted.ball,
         raw=counted.raw,
         claimed=claimed,
-        unsettled=unsettled,
+        unsettled=settled,
     )
     judgement = judge(evidence, confidence_level)
     certified = ceiling(counted.held_out, priors, confidence_level)
@@ -101,7 +103,7 @@ def conclude(
         certificate=None if certified is None else counted.held_out.certificate(classes),
         estimates=_estimates(evidence, floor, counted.occupancy),
         bounds=counted.bounds,
-        learners=learned.learners(),
+        learners=_learners(learned),
         learning_curve=tuple(CurvePoint(s.n_train, *f) for s, f in zip(stages[:3], figures[:3], strict=True)),
         classes=classes,
         priors=tuple(shares.tolist()),
@@ -126,6 +128,18 @@ def conclude(
             "seconds": round(time.perf_counter() - started, 3),
         },
     )
+
+
+def _learners(learned: Learned) -> tuple[LearnerScore, ...]:
+    """Each learner with its best setting, by error."""
+    stage, y = learned.fitted.stages[0], learned.labels
+    best: dict[str, LearnerScore] = {}
+    for name, learner, logs in zip(stage.names, stage.learner, stage.logs, strict=True):
+        loss = -float(logs[np.arange(len(y)), y].mean())
+        if learner not in best or loss < best[learner].log_loss:
+            error = float(learned.row_weights @ ((logs + np.log(learned.change)).argmax(axis=1) != y))
+            best[learner] = LearnerScore(name, error, loss, learned.weights[learner], learner)
+    return tuple(sorted(best.values(), key=lambda score: score.error))
 
 
 def _estimates(evidence: Evidence, floor: float, occupancy: str) -> tuple[Estimate, ...]:

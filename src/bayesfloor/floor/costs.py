@@ -12,7 +12,7 @@ import numpy as np
 from ..library.arrangement import EFFORTS
 from ..library.forest import forest_rows
 from ..utils.parallel import run_tasks
-from .learned import FEW_FEATURES, MAX_QUERIES
+from .balls import FEW_FEATURES, MAX_QUERIES
 
 __all__ = ["SETTINGS", "calibrate", "features", "measured_costs", "memory_features"]
 

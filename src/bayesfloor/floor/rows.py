@@ -1,97 +1,187 @@
-"""Where the rows of a large table come from: memory, a mapped file, a table on disk, or a cluster."""
+"""Where the rows of an estimate come from, and which of them the library learns from.
+
+Rows are always blocks: an array in memory, rows of a file, or the partitions of a Dask collection.
+"""
 
 import contextlib
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._types import Codes, Floats, RowNumbers
+from .._types import Codes, Counts, RowNumbers, Values
 from ..errors import DataError, ParameterError
-from ..library.arrangement import EFFORTS
-from ..rows.blocks import BLOCK_ROWS, ArrayBlocks, Blocks, Part, RowFile, rows_at
+from ..library.arrangement import EFFORTS, Arrangement, check_groups, join_groups
+from ..rows.block_dataset import block_digest, copies_in_blocks, varying_columns
+from ..rows.blocks import BLOCK_ROWS, ArrayBlocks, Blocks, Part, RowFile, rows_at, sampled_rows
 from ..rows.cluster import dask_module, is_dask
 from ..rows.dataset import Dataset, dataset_of, validate
+from ..rows.draws import Draws, one_of_each
 from ..rows.labels import check_class_sizes, encode_labels
-from ..utils.parallel import Workers, n_threads
-from .request import Request
-from .run import Run
+from ..utils.parallel import Pieces, Threads, Workers, n_threads
+from .settings import Request, Run
 
-__all__ = ["BlockTable", "FileRows", "Gathered", "opened", "table_of"]
+if TYPE_CHECKING:
+    from ..rows.dask_blocks import Reader
 
-
-_GROUPS = "groups are kept together on one machine only: estimate on a sample of them"
+__all__ = ["FileRows", "LabelledRows", "Sample", "open_rows"]
 
 
 @dataclass(frozen=True, eq=False)
-class BlockTable:
+class LabelledRows:
     """Rows in blocks, and what is known about them.
 
     Attributes
     ----------
     blocks : Blocks
-        Columns as they came, finite; codes into `classes`.
+        Finite numbers; codes into `classes`.
     classes : ndarray
-    names : sequence of str
+    names : tuple of str
         Of the columns.
-    remarks : tuple of str
-    whole : Dataset, optional
-        All rows, if they are at hand.
+    notes : tuple of str
+    data : Dataset, optional
+        All rows, if they are in memory.
+    groups : ndarray, optional
+        Group of each row, as a code.
     row_numbers : ndarray, optional
-    workers : Workers, optional
-        Where models are trained, if not on this machine.
+        In the file, if not all its rows are here.
+    client : distributed.Client, optional
+        Of the cluster on which models are trained, if not on this machine.
+    n_repeated, n_copies : int
+        Rows that repeat an earlier one; rows that were left out as copies.
     """
 
     blocks: Blocks
-    classes: NDArray[Any]
+    classes: Values
     names: tuple[str, ...]
-    remarks: tuple[str, ...] = ()
-    whole: Dataset | None = None
+    notes: tuple[str, ...] = ()
+    data: Dataset | None = None
+    groups: Codes | None = None
     row_numbers: RowNumbers | None = None
-    workers: Workers | None = None
+    client: Any = None
+    n_repeated: int = 0
+    n_copies: int = 0
+
+    def n_fitted(self, request: Request, run: Run) -> int:
+        """Rows that the library is cross-fitted on: of groups all of them."""
+        n = self.blocks.n_samples
+        return n if self.groups is not None else run.n_fitted(n, EFFORTS[request.effort])
+
+    def workers(self, n_jobs: int | None, pieces: Pieces | None) -> Workers:
+        """Who trains models: threads of this machine, or the workers of the cluster."""
+        if self.client is None:
+            return Threads(n_threads(n_jobs), pieces)
+        from ..rows.dask_workers import DaskWorkers
+
+        return DaskWorkers(self.client, pieces)
+
+    def draws(self, seed: int) -> Draws:
+        """Random draws of rows by their numbers."""
+        return Draws(seed, block_digest(self.blocks, varying_columns(self.blocks)))
+
+    def without_copies(self, seed: int, *, is_all: bool) -> "LabelledRows":
+        """Each record once, by a random one of its rows; groups that have copies of one record are one group.
+
+        Parameters
+        ----------
+        seed : int
+        is_all : bool
+            The library learns from all rows: which one is kept then does not depend on their order.
+        """
+        n = self.blocks.n_samples
+        if self.data is not None:
+            records, n_repeated = self.data.records, self.data.n_duplicate_rows
+        else:
+            share, records = copies_in_blocks(self.blocks, varying_columns(self.blocks))
+            n_repeated = round(share * n)
+        if records is None:
+            return replace(self, n_repeated=n_repeated)
+        if is_all and self.data is not None:
+            arrangement = Arrangement.of(self.data, self.groups)
+            order, draws = arrangement.order, Draws(seed, arrangement.digest)
+        else:
+            order, draws = np.arange(n), self.draws(seed)
+        kept = np.sort(order[one_of_each(records[order], draws.rng("copies"))])
+        groups = self.groups
+        if groups is not None:
+            try:
+                groups = check_groups(join_groups(groups, records)[kept], len(kept))
+            except DataError as error:
+                raise DataError(f"{error}; groups that have copies of one row count as one group") from None
+        if is_all and self.data is not None:
+            data: Dataset | None = self.data.rows(kept)
+            blocks: Blocks = _one_block(self.data.rows(kept))
+        else:
+            data, blocks = self.data, self.blocks.picked(kept)
+        return replace(
+            self,
+            blocks=blocks,
+            data=data,
+            groups=groups,
+            row_numbers=kept if self.row_numbers is None else self.row_numbers[kept],
+            n_repeated=max(n_repeated, n - len(kept)),
+            n_copies=n - len(kept),
+        )
+
+    def sample(self, n: int, seed: int) -> "Sample":
+        """Draw the rows that the library learns from; of a small table all of them."""
+        everyone = self.blocks.n_samples
+        if n >= everyone and self.data is not None:
+            columns = np.arange(self.blocks.n_columns)
+            added = np.zeros(self.blocks.n_classes, dtype=np.int64)
+            return Sample(self.data, np.arange(everyone), columns, added)
+        numbers, counts, added = sampled_rows(self.blocks, n, self.draws(seed).rng("sample"))
+        check_class_sizes(self.classes, counts)
+        X, codes = rows_at(self.blocks, numbers)
+        drawn = dataset_of(X, list(self.names), self.classes, codes)
+        drawn = replace(drawn, class_counts=counts, n_duplicate_rows=self.n_repeated, n_copies=self.n_copies)
+        if self.data is not None:  # what is known of all rows
+            drawn = replace(
+                drawn,
+                n_columns=self.data.n_columns,
+                feature_names=self.data.feature_names,
+                constant_columns=(*self.data.constant_columns, *drawn.constant_columns),
+                duplicate_columns=self.data.duplicate_columns,
+            )
+        columns = np.flatnonzero((X[:1] != X).any(axis=0))  # by place: two columns may have one name
+        return Sample(drawn, numbers, columns, added)
 
 
 @dataclass(frozen=True, eq=False)
-class Gathered:
-    """Rows that were few enough to be brought here."""
+class Sample:
+    """Rows that the library learns from.
 
-    X: Floats
-    y: NDArray[Any]
-    names: tuple[str, ...]
-    remarks: tuple[str, ...] = ()
+    Attributes
+    ----------
+    data : Dataset
+        Its `X` holds the rows drawn, `class_counts` are those of all rows.
+    numbers : ndarray
+        Of the rows drawn, ascending.
+    columns : ndarray
+        Those that vary among them, by their place in the blocks.
+    added : ndarray of shape (C,)
+        Rows of rare classes that were taken besides the plain draw.
+    """
 
-    def dataset(self) -> Dataset:
-        """Checked."""
-        return dataset_of(self.X, list(self.names), *encode_labels(self.y))
+    data: Dataset
+    numbers: RowNumbers
+    columns: RowNumbers
+    added: Counts
 
-
-def table_of(
-    data: Dataset, request: Request, run: Run, remarks: tuple[str, ...] = (), row_numbers: RowNumbers | None = None
-) -> BlockTable:
-    """Rows in memory, checked."""
-    blocks = _blocks(data.X, data.labels, data.n_classes, request, run)
-    kept = tuple(name for name in data.feature_names if name not in data.constant_columns)
-    if len(kept) != data.X.shape[1]:  # a constant column and another have one name
-        kept = tuple(f"column {j}" for j in range(data.X.shape[1]))
-    return BlockTable(blocks, data.classes, kept, remarks, data, row_numbers)
-
-
-def _blocks(X: Any, codes: Codes, n_classes: int, request: Request, run: Run) -> ArrayBlocks:
-    """As many rows at a time as memory allows."""
-    threads = n_threads(request.n_jobs)
-    size = run.rows_at_a_time(threads, int(X.shape[1]))
-    return ArrayBlocks(X, codes, n_classes, threads=threads, block_rows=size, most_bytes=run.memory // 8)
+    @property
+    def is_all(self) -> bool:
+        """Whether all rows were drawn."""
+        return len(self.numbers) == self.data.n_samples
 
 
 @dataclass(frozen=True)
 class FileRows:
-    """A table in a file, to be read in blocks; `drop` and `keep` as in `read_table`."""
+    """A table in a file; `drop` and `keep` as in `read_table`."""
 
     path: Path
     target: str | int | None = None
@@ -106,22 +196,18 @@ class FileRows:
 
 
 @contextmanager
-def opened(
-    X: Any, y: Any, target: Any, groups: Any, request: Request, run: Run
-) -> Iterator[BlockTable | Gathered | None]:
-    """Rows on a cluster, in a mapped file, or in a file too large for memory; None: the ordinary way."""
+def open_rows(X: Any, y: Any, target: Any, groups: Any, request: Request, run: Run) -> Iterator[LabelledRows]:
+    """Rows as the user gave them, checked; what was opened for them is closed at the end."""
     if isinstance(X, str | os.PathLike) and y is None:
         X = FileRows(Path(X), target)
+    if groups is not None and run.sample_rows is not None:
+        raise ParameterError("groups need all rows to be cross-fitted: leave out sample_rows, or the groups")
     if is_dask(X) or run.cluster is not None:
-        if groups is not None:
-            raise ParameterError(_GROUPS)
-        if run.checkpoint is not None:
-            raise ParameterError("a checkpoint is of rows on this machine: leave it out for Dask collections")
-        with _on_cluster(X, y, target, request, run) as table:
-            yield table
+        with _rows_on_cluster(X, y, target, groups, request, run) as rows:
+            yield rows
     elif groups is None and isinstance(X, FileRows) and X.is_large(run):
         with tempfile.TemporaryDirectory(prefix="bayesfloor-") as folder:
-            yield _table_on_disk(X, folder, request, run)
+            yield _rows_on_disk(X, folder, request, run)
     elif (
         groups is None
         and target is None
@@ -129,89 +215,71 @@ def opened(
         and X.ndim == 2
         and run.n_fitted(len(X), EFFORTS[request.effort]) < len(X)
     ):
-        yield _mapped_table(X, y, request, run)
+        yield _mapped_rows(X, y, request, run)
     else:
-        yield None
+        yield _rows_in_memory(X, y, target, groups, request, run)
 
 
-@contextmanager
-def _on_cluster(X: Any, y: Any, target: Any, request: Request, run: Run) -> Iterator[BlockTable | Gathered]:
-    """Rows on the workers of a cluster; few enough of them come here, and are worked on in the ordinary way."""
-    from ..rows.cluster import connect
-    from ..rows.dask_blocks import blocks_from_dask
-    from ..rows.dask_workers import DaskWorkers
-
-    with connect(run.cluster) as client:
-        _check_sendable(request)
-        if isinstance(X, FileRows):
-            X, target = _frame_of_file(X)
-        elif not is_dask(X):
-            X, y, target = *_scattered(X, y, target), None
-        blocks, classes, names, notes = blocks_from_dask(
-            X, y, target=target, client=client, progress=request.progress, block_rows=run.block_rows or BLOCK_ROWS
-        )
-        with contextlib.closing(blocks):
-            n = blocks.n_samples
-            if run.n_fitted(n, EFFORTS[request.effort]) < n:
-                yield BlockTable(blocks, classes, tuple(names), notes, workers=DaskWorkers(client))
-            else:
-                rows, codes = rows_at(blocks, np.arange(n))
-                yield Gathered(rows, classes[codes], tuple(names), notes)
+# --- on this machine ----------------------------------------------------------------------------------------
 
 
-def _check_sendable(request: Request) -> None:
-    """Refuse, before rows are read, classifiers that cannot go to the workers."""
-    cloudpickle = dask_module("cloudpickle")
-    for name, model in request.classifiers.items():
-        try:
-            cloudpickle.dumps(model)
-        except Exception as error:
-            raise ParameterError(f"classifier {name!r} cannot be sent to the workers of a cluster: {error}") from None
+def _rows_in_memory(X: Any, y: Any, target: Any, groups: Any, request: Request, run: Run) -> LabelledRows:
+    notes: tuple[str, ...] = ()
+    row_numbers = None
+    if isinstance(X, FileRows):
+        from ..tables.table import read_table
 
+        named = groups if isinstance(groups, str) else None
+        X = read_table(X.path, target=X.target, drop=X.drop, keep=X.keep, groups=named)
+        target = None
+    if target is not None or isinstance(X, str | os.PathLike) or hasattr(X, "columns"):
+        from ..tables.table import as_arrays  # pandas: only where there is a table
 
-def _frame_of_file(file: FileRows) -> tuple[Any, str]:
-    """A Dask frame of the columns that are used, and the name of the target; workers read the file."""
-    frames = dask_module("dask.dataframe")
-    suffix = file.path.suffix.lower()
-    if not file.path.exists():  # a folder of Parquet files will do
-        raise DataError(f"there is no file {file.path} here: this machine and the workers must be able to read it")
-    if suffix in (".parquet", ".pq"):
-        frame = frames.read_parquet(str(file.path))
-    elif suffix in (".csv", ".tsv"):
-        frame = frames.read_csv(str(file.path), sep="\t" if suffix == ".tsv" else ",")
-    else:
-        raise DataError(f"workers of a cluster read Parquet and CSV: save {file.path.name} as one of them")
-    from ..tables.selection import chosen_columns
-    from ..tables.table_file import InMemory
-
-    chosen = chosen_columns(InMemory(frame._meta), file.path.name, file.target, file.drop, file.keep, None)
-    return frame[[*chosen.features, chosen.label]], chosen.label
-
-
-def _scattered(X: Any, y: Any, target: Any) -> tuple[Any, Any]:
-    """Rows at hand, in blocks for the workers."""
-    arrays = dask_module("dask.array")
-    if target is not None or hasattr(X, "columns"):
-        from ..tables.table import as_arrays
-
-        X, y, groups, *_ = as_arrays(X, y, target, None)
-        if groups is not None:  # those of a Table
-            raise ParameterError(_GROUPS)
+        X, y, groups, notes, row_numbers = as_arrays(X, y, target, groups)
     data = validate(X, y)
-    size = max(1, 2**26 // (8 * data.X.shape[1]))
-    return arrays.from_array(np.asarray(data.X), chunks=(size, -1)), data.classes[data.labels]
+    codes = None if groups is None else check_groups(groups, data.n_samples)
+    return _checked_rows(data, codes, notes, row_numbers, request, run)
 
 
-def _mapped_table(X: Any, y: Any, request: Request, run: Run) -> BlockTable:
+def _checked_rows(
+    data: Dataset,
+    groups: Codes | None,
+    notes: tuple[str, ...],
+    row_numbers: RowNumbers | None,
+    request: Request,
+    run: Run,
+) -> LabelledRows:
+    """Rows in memory as one block, or, where they are only scored, as several."""
+    names = tuple(name for name in data.feature_names if name not in data.constant_columns)
+    if len(names) != data.X.shape[1]:  # a constant column and another have one name
+        names = tuple(f"column {j}" for j in range(data.X.shape[1]))
+    rows = LabelledRows(_one_block(data), data.classes, names, notes, data, groups, row_numbers)
+    if rows.n_fitted(request, run) == data.n_samples:
+        return rows
+    return replace(rows, blocks=_blocks(data.X, data.labels, data.n_classes, request, run))
+
+
+def _one_block(data: Dataset) -> ArrayBlocks:
+    return ArrayBlocks(data.X, data.labels, data.n_classes, block_rows=data.n_samples)
+
+
+def _blocks(X: Any, codes: Codes, n_classes: int, request: Request, run: Run) -> ArrayBlocks:
+    """As many rows at a time as memory allows."""
+    threads = n_threads(request.n_jobs)
+    size = run.rows_at_a_time(threads, int(X.shape[1]))
+    return ArrayBlocks(X, codes, n_classes, threads=threads, block_rows=size, most_bytes=run.memory // 8)
+
+
+def _mapped_rows(X: Any, y: Any, request: Request, run: Run) -> LabelledRows:
     classes, codes = encode_labels(y)
     blocks = _blocks(X, codes, len(classes), request, run)
     check_class_sizes(classes, np.bincount(codes, minlength=len(classes)))
     names = tuple(f"column {j}" for j in range(blocks.n_columns))
     _check_finite(blocks, names)
-    return BlockTable(blocks, classes, names)
+    return LabelledRows(blocks, classes, names)
 
 
-def _table_on_disk(file: FileRows, folder: str, request: Request, run: Run) -> BlockTable:
+def _rows_on_disk(file: FileRows, folder: str, request: Request, run: Run) -> LabelledRows:
     from ..tables.on_disk import encode_to_disk
 
     disk = encode_to_disk(
@@ -223,10 +291,23 @@ def _table_on_disk(file: FileRows, folder: str, request: Request, run: Run) -> B
         random_state=request.seed,
         progress=request.progress,
     )
-    rows = RowFile(disk.X_path, "<f8", disk.n_rows, disk.n_features)
-    blocks = _blocks(rows, np.fromfile(disk.labels_path, "<i8"), len(disk.classes), request, run)
+    X = RowFile(disk.X_path, "<f8", disk.n_rows, disk.n_features)
+    codes = np.fromfile(disk.labels_path, "<i8")
     numbers = np.delete(np.arange(disk.n_file_rows), disk.unlabelled) if len(disk.unlabelled) else None
-    return BlockTable(blocks, disk.classes, disk.features, tuple(disk.notes), row_numbers=numbers)
+    blocks = _blocks(X, codes, len(disk.classes), request, run)
+    rows = LabelledRows(blocks, disk.classes, disk.features, tuple(disk.notes), row_numbers=numbers)
+    return _gather(rows, request, run)
+
+
+def _gather(rows: LabelledRows, request: Request, run: Run) -> LabelledRows:
+    """Bring rows into memory if the library learns from all of them."""
+    n = rows.blocks.n_samples
+    if rows.n_fitted(request, run) < n:
+        return rows
+    X, codes = rows_at(rows.blocks, np.arange(n))
+    data = dataset_of(X, list(rows.names), rows.classes, codes)
+    found = _checked_rows(data, rows.groups, rows.notes, rows.row_numbers, request, run)
+    return replace(found, client=rows.client)
 
 
 def _check_finite(blocks: Blocks, names: tuple[str, ...]) -> None:
@@ -251,3 +332,106 @@ def _flaws(part: Part) -> tuple[int, int, int, int] | None:
         return None
     row, column = np.argwhere(~finite)[0]
     return int(np.isnan(part.X).sum()), int(np.isinf(part.X).sum()), part.start + int(row), int(column)
+
+
+# --- on a cluster -------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _rows_on_cluster(X: Any, y: Any, target: Any, groups: Any, request: Request, run: Run) -> Iterator[LabelledRows]:
+    """Rows on the workers of a cluster; where the library learns from all of them, they come here."""
+    from ..rows.cluster import connect
+    from ..rows.dask_blocks import Reader
+
+    with connect(run.cluster) as client, contextlib.ExitStack() as undo:
+        _check_sendable(request)
+        reader = Reader(client, request.progress)
+        if is_dask(X) or isinstance(X, FileRows):
+            rows = _dask_rows(X, y, target, groups, reader, request, run)
+            undo.enter_context(contextlib.closing(rows.blocks))
+            yield _gather(rows, request, run)
+            return
+        rows = _rows_in_memory(X, y, target, groups, request, run)
+        if rows.n_fitted(request, run) < rows.blocks.n_samples:
+            blocks = undo.enter_context(contextlib.closing(_send(rows, reader, run)))
+            rows = replace(rows, blocks=blocks, client=client)
+        yield rows
+
+
+def _dask_rows(X: Any, y: Any, target: Any, groups: Any, reader: "Reader", request: Request, run: Run) -> LabelledRows:
+    """Rows of a Dask collection, or of a file that the workers read."""
+    from ..rows.dask_rows import delayed_rows
+
+    named = groups if isinstance(groups, str) else None
+    if isinstance(X, FileRows):
+        X, target = _frame_of_file(X, named)
+    size = run.block_rows or BLOCK_ROWS
+    row_numbers, belonging = None, None
+    if isinstance(y, str):
+        y, target = None, y
+    if hasattr(X, "columns") and getattr(X, "ndim", 0) == 2 and target is not None:
+        from ..tables.on_dask import encode_on_dask
+
+        table = encode_on_dask(X, target=target, groups=named, random_state=request.seed, ask=reader.ask)
+        partitions, sizes, names, classes, notes = (
+            table.partitions,
+            table.sizes,
+            table.features,
+            table.classes,
+            table.notes,
+        )
+        row_numbers, belonging = table.row_numbers, table.groups
+    else:
+        if named is not None:
+            raise ParameterError(f"groups={named!r} names a column: name the labels with target, too")
+        found = delayed_rows(X, y, None, reader.keep, reader.ask)
+        partitions, sizes, names, classes, notes = found.rows, found.sizes, found.names, found.classes, found.notes
+    if groups is not None and named is None:
+        values = groups.compute() if is_dask(groups) else groups
+        belonging = values if row_numbers is None else np.asarray(values)[row_numbers]
+    blocks = reader.hold(partitions, sizes, len(names), len(classes), size)
+    codes = None if belonging is None else check_groups(belonging, blocks.n_samples)
+    return LabelledRows(
+        blocks, classes, tuple(names), tuple(notes), groups=codes, row_numbers=row_numbers, client=reader.client
+    )
+
+
+def _check_sendable(request: Request) -> None:
+    """Refuse, before rows are read, classifiers that cannot go to the workers."""
+    cloudpickle = dask_module("cloudpickle")
+    for name, model in request.classifiers.items():
+        try:
+            cloudpickle.dumps(model)
+        except Exception as error:
+            raise ParameterError(f"classifier {name!r} cannot be sent to the workers of a cluster: {error}") from None
+
+
+def _frame_of_file(file: FileRows, groups: str | None) -> tuple[Any, str]:
+    """A Dask frame of the columns that are used, and the name of the target; workers read the file."""
+    frames = dask_module("dask.dataframe")
+    suffix = file.path.suffix.lower()
+    if not file.path.exists():  # a folder of Parquet files will do
+        raise DataError(f"there is no file {file.path} here: this machine and the workers must be able to read it")
+    if suffix in (".parquet", ".pq"):
+        frame = frames.read_parquet(str(file.path))
+    elif suffix in (".csv", ".tsv"):
+        frame = frames.read_csv(str(file.path), sep="\t" if suffix == ".tsv" else ",")
+    else:
+        raise DataError(f"workers of a cluster read Parquet and CSV: save {file.path.name} as one of them")
+    from ..tables.open import InMemory
+    from ..tables.selection import chosen_columns
+
+    chosen = chosen_columns(InMemory(frame._meta), file.path.name, file.target, file.drop, file.keep, groups)
+    return frame[chosen.used], chosen.label
+
+
+def _send(rows: LabelledRows, reader: "Reader", run: Run) -> Blocks:
+    """Rows in memory, sent to the workers in blocks."""
+    assert rows.data is not None
+    from ..rows.dask_rows import delayed_rows
+
+    data = rows.data
+    size = max(1, 2**26 // (8 * data.X.shape[1]))
+    array = dask_module("dask.array").from_array(np.asarray(data.X), chunks=(size, -1))
+    found = delayed_rows(array, data.labels, None, reader.keep, reader.ask)
+    return reader.hold(found.rows, found.sizes, data.X.shape[1], data.n_classes, run.block_rows or BLOCK_ROWS)

@@ -13,10 +13,10 @@ from ..library.fold import Fold, Unseen
 from ..library.forest import Forests
 from ..library.learners import FOREST
 from ..library.pool import Pool
+from ..library.training import Learned, reweight
 from ..rows.blocks import BLOCK_ROWS, Part
 from ..rows.scaling import Standard
 from ..utils.parallel import Progress, Threads
-from .learned import Learned, reweighted
 
 __all__ = ["DIGITS", "Scorer", "in_sample"]
 
@@ -32,7 +32,7 @@ class Scorer:
     Attributes
     ----------
     standard : Standard
-    kept : ndarray
+    columns : ndarray
         Columns that are used.
     models : list of (function, weight)
     fold : Fold
@@ -45,7 +45,7 @@ class Scorer:
     """
 
     standard: Standard
-    kept: RowNumbers
+    columns: RowNumbers
     models: list[tuple[Any, float]]
     fold: Fold
     shifts: Floats
@@ -69,7 +69,7 @@ class Scorer:
     def of(
         cls,
         learned: Learned,
-        kept: RowNumbers,
+        columns: RowNumbers,
         numbers: RowNumbers,
         forests: Forests | None,
         threads: int,
@@ -92,7 +92,7 @@ class Scorer:
         models = [(model, weight) for model, (_, weight) in zip(trained, weighty, strict=True)]
         return cls(
             learned.arrangement.standard,
-            kept,
+            columns,
             models,
             fold,
             pool.shifts,
@@ -116,7 +116,7 @@ class Scorer:
             trained, _ = in_sample(part, self.forests.numbers)
         for start in range(0, len(new), BLOCK_ROWS):
             rows = new[start : start + BLOCK_ROWS]
-            P[rows] = self._of_new(part.X[np.ix_(rows, self.kept)], trained[rows])
+            P[rows] = self._of_new(part.X[np.ix_(rows, self.columns)], trained[rows])
         return P
 
     def _of_new(self, X: Floats, trained: NDArray[np.bool_]) -> Floats:
@@ -133,7 +133,7 @@ class Scorer:
                         logs = self.forests.logs(forest, unseen.X[rows])
                         total[rows] += self.forest_weight * _centred(logs)
         total -= total.max(axis=1, keepdims=True)
-        return np.round(reweighted(np.exp(total), self.change), DIGITS)[:, self.codes]
+        return np.round(reweight(np.exp(total), self.change), DIGITS)[:, self.codes]
 
 
 def _centred(logs: Floats) -> Floats:

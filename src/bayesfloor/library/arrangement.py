@@ -11,7 +11,6 @@ from ..counting._ball_counts import group_codes
 from ..errors import DataError, DataTypeError, ParameterError
 from ..rows.blocks import reference_rows
 from ..rows.dataset import Dataset, digest, row_keys
-from ..rows.draws import Draws, one_of_each
 from ..rows.labels import plain
 from ..rows.scaling import Standard, class_keys, order_by_content
 from .learners import FOREST, LIBRARY
@@ -19,12 +18,12 @@ from .learners import FOREST, LIBRARY
 __all__ = [
     "EFFORTS",
     "Arrangement",
+    "check_groups",
     "check_size",
-    "grouped_rows",
     "independent_rows",
+    "join_groups",
     "named_classifiers",
     "near_points",
-    "without_copies",
 ]
 
 
@@ -34,8 +33,8 @@ _FAR = 100.0  # standardized values are clipped here: a single entry of 1e20 mus
 _FEWEST_ROWS, _FEWEST_PER_CLASS, _FEWEST_GROUPS = 30, 5, 10
 
 
-def grouped_rows(groups: Any, n: int) -> RowNumbers:
-    """Group of each row, as a code."""
+def check_groups(groups: Any, n: int) -> Codes:
+    """Group of each row, as a code; refused if there are too few, or one is too large."""
     try:
         codes = group_codes(groups, n)
     except (DataError, DataTypeError) as error:
@@ -122,24 +121,7 @@ class Arrangement:
         return np.argsort(self.order)
 
 
-def without_copies(
-    data: Dataset, groups: Codes | None, seed: int
-) -> tuple[Dataset, RowNumbers | None, RowNumbers | None]:
-    """Each record once, by a random one of its rows; its groups, and the rows kept (None: all of them).
-
-    Groups that have copies of one record are one group.
-    """
-    if data.records is None:
-        return data, groups, None
-    arrangement = Arrangement.of(data, groups)
-    order, draws = arrangement.order, Draws(seed, arrangement.digest)
-    kept = np.sort(order[one_of_each(data.records[order], draws.rng("copies"))])
-    if groups is not None:
-        groups = _joined(groups, data.records)[kept]
-    return data.rows(kept), groups, kept
-
-
-def _joined(groups: Codes, records: Codes) -> RowNumbers:
+def join_groups(groups: Codes, records: Codes) -> RowNumbers:
     """Groups made one wherever a record has rows in several."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

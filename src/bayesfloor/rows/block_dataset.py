@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._types import Floats, Keys, Mask
+from .._types import Codes, Floats, Keys, Mask
 from ..utils.parallel import Progress
 from .blocks import LARGE, ArrayBlocks, Blocks, Part, class_counts, reference_rows, rows_at
 from .cluster import is_dask
@@ -16,7 +16,15 @@ from .copies import copied_records, identifiers
 from .dataset import Dataset, column_keys, dataset_of, digest, first_occurrence, row_keys, validate
 from .labels import check_class_sizes
 
-__all__ = ["block_dataset", "block_digest", "chosen_columns", "copies_in_blocks", "open_blocks", "varying_columns"]
+__all__ = [
+    "block_dataset",
+    "block_digest",
+    "chosen_columns",
+    "copies_in_blocks",
+    "fingerprint",
+    "open_blocks",
+    "varying_columns",
+]
 
 
 _LOOKED_AT = 8192  # rows that tell which columns identify a record
@@ -106,6 +114,11 @@ def block_digest(blocks: Blocks, varies: Mask) -> int:
     return int(blocks.total(partial(_digest, varies=varies))) % 2**64
 
 
+def fingerprint(blocks: Blocks, groups: Codes | None = None) -> str:
+    """Hash of all rows, in their order, with their classes and groups; however they are cut into blocks."""
+    return f"{int(blocks.total(partial(_positional_digest, groups=groups), 'reading')) % 2**64:016x}"
+
+
 def chosen_columns(part: Part, chosen: Mask) -> Floats:
     """Some of the columns of a block."""
     return np.ascontiguousarray(part.X[:, chosen])
@@ -164,6 +177,12 @@ def _codes(part: Part) -> NDArray[np.int64]:
 
 def _digest(part: Part, varies: Mask) -> int:
     return digest(row_keys(np.ascontiguousarray(part.X[:, varies])), part.codes)
+
+
+def _positional_digest(part: Part, groups: Codes | None) -> int:
+    numbers = np.arange(part.start, part.start + len(part.X))
+    belonging = part.codes[:, None] if groups is None else np.stack([part.codes, groups[numbers]], axis=1)
+    return digest(row_keys(np.column_stack([part.X, belonging])), numbers)
 
 
 def _ranges(part: Part) -> Floats | None:

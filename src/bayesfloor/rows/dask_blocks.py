@@ -6,6 +6,7 @@ import operator
 import uuid
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,11 +16,11 @@ from .._types import Counts, Floats, RowNumbers
 from ..errors import ClusterError
 from ..utils.parallel import Progress
 from .blocks import BLOCK_ROWS, Blocks, Part
-from .cluster import BlockFailed, close_client, dask_module, is_dask, open_client, reported, wait_for
+from .cluster import BlockFailed, close_client, dask_module, open_client, reported, wait_for
 from .dask_rows import delayed_rows
-from .dask_workers import DaskWorkers, alone, sent_once, sum_of
+from .dask_workers import alone, sent_once
 
-__all__ = ["DaskBlocks", "DaskWorkers", "blocks_from_dask", "is_dask"]
+__all__ = ["DaskBlocks", "Reader", "blocks_from_dask"]
 
 Held = tuple[NDArray[Any], NDArray[Any]]
 Result = TypeVar("Result")
@@ -53,7 +54,7 @@ class DaskBlocks(Blocks):
         *,
         owns_client: bool = False,
     ) -> None:
-        self._client, self._held, self._owns_client = client, list(held), owns_client
+        self._client, self._held, self.owns_client = client, list(held), owns_client
         self.sizes, self.n_columns, self.n_classes = np.asarray(sizes, dtype=np.int64), n_columns, n_classes
 
     @property
@@ -112,8 +113,8 @@ class DaskBlocks(Blocks):
     def close(self) -> None:
         """Let go of the rows, and of the client if it was opened for them."""
         self._held = []
-        if self._owns_client:
-            self._owns_client = False
+        if self.owns_client:
+            self.owns_client = False
             close_client(self._client)
 
     def _submitted(self, run: Callable[..., Any], work: Any, stage: str) -> list[Any]:
@@ -129,24 +130,13 @@ class DaskBlocks(Blocks):
             ]
 
     def _added(self, leaves: Sequence[Any], stage: str) -> Any:
-        """Future of the sum, in the order of the blocks."""
+        """Future of the sum, in the order of the blocks; few results at a time lie in a worker's memory."""
+        bags, delayed = dask_module("dask.bag"), dask_module("dask").delayed
         with reported(self._client, stage):
-            level: list[list[Any]] = [[]]
-            for leaf in leaves:
-                level[0].append(leaf)
-                for depth in itertools.count():
-                    if len(level[depth]) < _AT_ONCE:
-                        break
-                    if depth + 1 == len(level):
-                        level.append([])
-                    level[depth + 1].append(self._sum_of(level[depth]))
-                    level[depth] = []
-            # What is left, in the order of the blocks: the highest level holds the first ones.
-            return self._sum_of([future for terms in reversed(level) for future in terms])
-
-    def _sum_of(self, futures: list[Any]) -> Any:
-        # Before further terms are made: few of them then exist at a time.
-        return self._client.submit(sum_of, futures, key=f"sum-{uuid.uuid4().hex}", pure=False, priority=10)
+            results = bags.from_delayed([delayed(_in_a_list, pure=False)(leaf) for leaf in leaves])
+            total = results.fold(operator.add, split_every=_AT_ONCE)
+            # Before further results are made, so that each is let go soon.
+            return self._client.compute(total, priority=10)
 
     def _with_less_memory(
         self, do: Callable[..., Any], smaller: Callable[..., Any], stage: str, first: Callable[..., Any] | None = None
@@ -169,6 +159,50 @@ class DaskBlocks(Blocks):
         return failed.error(stage, f"block {failed.number} (rows {start} to {start + size - 1})")
 
 
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """Reads partitions on the workers of a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    progress : callable, optional
+    """
+
+    client: Any
+    progress: Progress | None = None
+
+    def ask(self, delayed: list[Any]) -> list[Any]:
+        """Small results of delayed work, in order."""
+        with reported(self.client, "reading"):
+            futures = self.client.compute(delayed)
+        try:
+            wait_for(self.client, list(futures), "reading", self.progress)
+        except BlockFailed as failed:
+            raise failed.error("reading", f"partition {failed.number}") from failed.cause
+        with reported(self.client, "reading"):
+            return list(self.client.gather(futures))
+
+    def keep(self, delayed: list[Any]) -> list[Any]:
+        """The same partitions, kept on the workers: for what is needed more than once."""
+        with reported(self.client, "reading"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that much is sent: rows that were in memory here
+            return list(self.client.persist(delayed))
+
+    def hold(
+        self, rows: list[Any], sizes: Counts, n_columns: int, n_classes: int, block_rows: int = BLOCK_ROWS
+    ) -> DaskBlocks:
+        """Delayed pairs (rows of numbers, codes) as blocks of a number of rows at most, made once and kept."""
+        cut, sizes = _cut(rows, sizes, block_rows)
+        with reported(self.client, "reading"):
+            held = self.client.compute(cut)
+        try:
+            wait_for(self.client, list(held), "reading")
+        except BlockFailed as failed:
+            raise failed.error("reading") from failed.cause
+        return DaskBlocks(self.client, held, sizes, n_columns, n_classes)
+
+
 def blocks_from_dask(
     X: Any,
     y: Any = None,
@@ -178,7 +212,7 @@ def blocks_from_dask(
     progress: Progress | None = None,
     block_rows: int = BLOCK_ROWS,
 ) -> tuple[DaskBlocks, NDArray[Any], list[str], tuple[str, ...]]:
-    """Rows of a Dask array or frame, checked and labelled, as blocks on the cluster.
+    """Rows of a Dask array or frame of numbers, checked and labelled, as blocks on the cluster.
 
     Rows are read once and kept on the workers, in the type they come in; of their labels the distinct ones come here.
 
@@ -215,37 +249,15 @@ def blocks_from_dask(
     ClusterError
     """
     client, is_own = open_client(client)
-
-    def ask(delayed: list[Any]) -> list[Any]:
-        with reported(client, "reading"):
-            futures = client.compute(delayed)
-        try:
-            wait_for(client, list(futures), "reading", progress)
-        except BlockFailed as failed:
-            what = f"partition {failed.number}"
-            raise failed.error("reading", what) from failed.cause
-        with reported(client, "reading"):
-            return list(client.gather(futures))
-
-    def keep(delayed: list[Any]) -> list[Any]:
-        with reported(client, "reading"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that much is sent: rows that were in memory here
-            return list(client.persist(delayed))
-
+    reader = Reader(client, progress)
     try:
-        found = delayed_rows(X, y, target, keep, ask)
-        rows, sizes = _cut(found.rows, found.sizes, block_rows)
-        with reported(client, "reading"):
-            held = client.compute(rows)
-        try:
-            wait_for(client, list(held), "reading")
-        except BlockFailed as failed:
-            raise failed.error("reading") from failed.cause
+        found = delayed_rows(X, y, target, reader.keep, reader.ask)
+        blocks = reader.hold(found.rows, found.sizes, len(found.names), len(found.classes), block_rows)
     except BaseException:
         if is_own:
             close_client(client)
         raise
-    blocks = DaskBlocks(client, held, sizes, len(found.names), len(found.classes), owns_client=is_own)
+    blocks.owns_client = is_own
     return blocks, found.classes, found.names, found.notes
 
 
@@ -262,6 +274,10 @@ def _cut(rows: list[Any], sizes: Counts, most: int) -> tuple[list[Any], RowNumbe
 
 
 # --- on the workers -----------------------------------------------------------------------------------------
+
+
+def _in_a_list(result: Any) -> list[Any]:
+    return [result]
 
 
 def _slice(held: Held, start: int, stop: int) -> Held:

@@ -7,13 +7,13 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from importlib import import_module
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-from ..utils.parallel import Progress
+from ..utils.parallel import Pieces, Progress
 from .cluster import CANCELLED, BlockFailed, address_of, dask_module, lost, reported, wait_for
 
 __all__ = ["DaskWorkers", "alone", "sent_once", "sum_of"]
@@ -94,10 +94,16 @@ class DaskWorkers:
     Parameters
     ----------
     client : distributed.Client
+    pieces : Pieces, optional
+        Keeps here what is done there, so that an interrupted run can go on.
     """
 
-    def __init__(self, client: Any) -> None:
-        self.client = client
+    def __init__(self, client: Any, pieces: Pieces | None = None) -> None:
+        self.client, self._pieces = client, pieces
+
+    def without_pieces(self) -> "DaskWorkers":
+        """The same workers without a checkpoint."""
+        return DaskWorkers(self.client)
 
     def map(
         self,
@@ -111,20 +117,28 @@ class DaskWorkers:
         import joblib
 
         dask_module("distributed")
-        # The function too, though it is not used: joblib would wait for ever for workers that cannot load it.
-        results: list[Any] = []
+        names = [f"{stage} {number}" for number in range(len(items))]
+        todo = [number for number, name in enumerate(names) if self._pieces is None or not self._pieces.has(name)]
+        made: dict[int, Any] = {}
         told = 0.0
-        sent = sent_once(self.client, [*shared, function], stage)[:-1]
-        with joblib.parallel_config(backend="dask", client=self.client):
-            calls = (joblib.delayed(_call)(function, *sent, item) for item in items)
-            # Not in batches: a task is a model's training.
-            found = joblib.Parallel(return_as="generator", batch_size=1, pre_dispatch="all")(calls)
-            while len(results) < len(items):
-                results.append(self._next(found, stage))
-                if progress is not None and (len(results) == len(items) or time.monotonic() - told > 0.1):
-                    told = time.monotonic()
-                    progress(stage, len(results), len(items))
-        return results
+        if todo:
+            # The function too, though it is not used: joblib would wait for ever for workers that cannot load it.
+            sent = sent_once(self.client, [*shared, function], stage)[:-1]
+            with joblib.parallel_config(backend="dask", client=self.client):
+                calls = (joblib.delayed(_call)(function, *sent, items[number]) for number in todo)
+                # Not in batches: a task is a model's training.
+                found = joblib.Parallel(return_as="generator", batch_size=1, pre_dispatch="all")(calls)
+                for number in todo:
+                    made[number] = self._next(found, stage)
+                    if self._pieces is not None:
+                        self._pieces.get(names[number], partial(_same, made[number]))
+                    done = len(items) - len(todo) + len(made)
+                    if progress is not None and (done == len(items) or time.monotonic() - told > 0.1):
+                        told = time.monotonic()
+                        progress(stage, done, len(items))
+        if self._pieces is not None:
+            made |= {n: self._pieces.get(name, dict) for n, name in enumerate(names) if n not in made}
+        return [made[number] for number in range(len(items))]
 
     def _next(self, found: Iterator[Any], stage: str) -> Any:
         address = address_of(self.client)

@@ -15,7 +15,7 @@ from threadpoolctl import ThreadpoolController
 
 from ..errors import ParameterError
 
-__all__ = ["Progress", "Threads", "Workers", "available_memory", "check_memory", "n_threads", "run_tasks"]
+__all__ = ["Pieces", "Progress", "Threads", "Workers", "available_memory", "check_memory", "n_threads", "run_tasks"]
 
 Progress = Callable[[str, int, int], None]
 Task = TypeVar("Task")
@@ -122,6 +122,9 @@ def run_tasks(
 class Pieces(Protocol):
     """Keeps finished pieces of a run: a checkpoint."""
 
+    def has(self, name: str) -> bool:
+        """Whether the piece of this name is kept already."""
+
     def get(self, name: str, make: Callable[[], Any]) -> Any:
         """The piece of this name: kept already, or made and kept."""
 
@@ -139,6 +142,9 @@ class Workers(Protocol):
     ) -> list[Any]:
         """``function(*shared, item)`` for each item, in order."""
 
+    def without_pieces(self) -> "Workers":
+        """The same workers, who keep nothing: for what is done again sooner than it is stored."""
+
 
 class Threads:
     """Threads of this process.
@@ -152,6 +158,10 @@ class Threads:
 
     def __init__(self, n: int, pieces: "Pieces | None" = None) -> None:
         self.n, self._pieces = n, pieces
+
+    def without_pieces(self) -> "Threads":
+        """The same threads without a checkpoint."""
+        return Threads(self.n)
 
     def map(
         self,

@@ -1,0 +1,130 @@
+"""The library trained on rows at hand: cross-fitted at several sizes, and pooled."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._types import Codes, Floats
+from ..rows.dataset import Dataset
+from ..rows.draws import Draws
+from ..utils.parallel import Progress, Workers
+from .arrangement import EFFORTS, Arrangement
+from .cross_fit import CrossFit, cross_fit
+from .pool import pooled
+
+__all__ = ["Learned", "Trained", "reweight", "train"]
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """The library trained on rows at hand, in their order by content; classes by their content, too.
+
+    Attributes
+    ----------
+    rows, labels : ndarray
+        Standardized rows, codes by content.
+    arrangement : Arrangement
+    groups : ndarray or None
+    row_weights : ndarray
+        Of each row in an average over the (wanted) class shares.
+    change : ndarray of shape (C,)
+        Wanted class shares by those of the rows.
+    fitted : CrossFit
+    draws : Draws
+        For every choice among these rows.
+    """
+
+    rows: Floats
+    labels: Codes
+    arrangement: Arrangement
+    groups: Codes | None
+    row_weights: Floats
+    change: Floats
+    fitted: CrossFit
+    draws: Draws
+
+    def pool(self, progress: Progress | None) -> "Learned":
+        """Pool what the library says."""
+        stages = self.fitted.stages
+        pools: list[tuple[Floats, dict[str, float]]] = []
+        for stage in stages:
+            if progress is not None:
+                progress("pooling", len(pools), len(stages))
+            pools.append(pooled(stage, self.labels, self.draws.rng("pooling"), self.groups))
+        if progress is not None:
+            progress("pooling", len(pools), len(stages))
+        P = [reweight(P, self.change) for P, _ in pools]
+        return Learned(**{name: getattr(self, name) for name in self.__dataclass_fields__}, P=P, weights=pools[0][1])
+
+
+@dataclass(frozen=True, eq=False)
+class Learned(Trained):
+    """What the library has learned, pooled.
+
+    Attributes
+    ----------
+    P : list of ndarray
+        Pooled probabilities under the wanted class shares: of all rows, of half of them, of a quarter and another one.
+    weights : dict
+        Mean weight of each learner in the pool of all rows.
+    """
+
+    P: list[Floats]
+    weights: dict[str, float]
+
+    def posterior(self) -> Floats:
+        """Probabilities by models of all rows, rows and classes in the order they came in."""
+        return self.P[0][self.arrangement.back][:, self.arrangement.codes]
+
+
+def train(
+    data: Dataset,
+    *,
+    groups: Codes | None,
+    shares: Floats,
+    classifiers: Mapping[str, Any],
+    effort: str,
+    seed: int,
+    workers: Workers,
+    progress: Progress | None,
+) -> Trained:
+    """Cross-fit the library on the rows of `data`; what is learned is for classes of these shares."""
+    arrangement = Arrangement.of(data, groups)
+    draws = Draws(seed, arrangement.digest)
+    order, codes = arrangement.order, arrangement.codes
+    rows, labels = arrangement.near[order], codes[data.labels[order]]
+    in_groups = None if groups is None else groups[order]
+    here = np.bincount(data.labels, minlength=data.n_classes)
+    fitted = cross_fit(
+        rows,
+        labels,
+        data.n_classes,
+        groups=in_groups,
+        extra=classifiers,
+        effort=effort,
+        max_rows=EFFORTS[effort],
+        seed=seed,
+        rng=draws.rng("folds"),
+        workers=workers,
+        progress=progress,
+    )
+    # A sample holds more of the rarest classes than their share: what models say of it is carried over to all rows.
+    change = (shares / (here / here.sum()))[np.argsort(codes)]
+    return Trained(
+        rows=rows,
+        labels=labels,
+        arrangement=arrangement,
+        groups=in_groups,
+        row_weights=(shares / here)[data.labels[order]],
+        change=change,
+        fitted=fitted,
+        draws=draws,
+    )
+
+
+def reweight(P: Floats, change: Floats) -> Floats:
+    """Posteriors under changed class shares."""
+    changed = P * change
+    return np.asarray(changed / changed.sum(axis=1, keepdims=True))
