@@ -5,10 +5,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import naive
-from bayesfloor.balls.ratios import density_ratios, neighbour_shares
-from bayesfloor.balls.risk import (
+from bayesfloor.balls.error import (
     apply_floor,
     change_priors,
+    density_ratios,
+    neighbour_shares,
     ordered_terms,
     paper_symmetrised_terms,
     symmetric_terms,

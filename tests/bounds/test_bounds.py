@@ -13,6 +13,7 @@ from bayesfloor import BayesfloorWarning, DataError, ParameterError, spanning_tr
 from bayesfloor.bounds import votes
 from bayesfloor.bounds.bounds import (
     Bound,
+    _bhattacharyya_coefficient,
     _mixed_edges,
     all_bounds,
     bhattacharyya,
@@ -24,8 +25,7 @@ from bayesfloor.bounds.bounds import (
     mahalanobis,
     nearest_neighbour_bounds,
 )
-from bayesfloor.bounds.moments import bhattacharyya_coefficient
-from bayesfloor.bounds.votes import arranged, nearest_votes, vote_error
+from bayesfloor.bounds.votes import arrange, nearest_votes, vote_error
 from bayesfloor.problems.problems import get
 from bayesfloor.utils.intervals import lower_limit, upper_limit
 
@@ -163,7 +163,7 @@ def test_mixed_edges_of_copies_are_the_mean_over_shuffled_trees():
         edges = spanning_tree(X[order])[0]
         counts.append((y[order][edges[:, 0]] != y[order][edges[:, 1]]).sum())
     mean, error = np.mean(counts), np.std(counts) / np.sqrt(len(counts))
-    assert abs(_mixed_edges(arranged(X, y, standardize=False), 1) - mean) < 4 * error
+    assert abs(_mixed_edges(arrange(X, y, standardize=False), 1) - mean) < 4 * error
 
 
 def test_cover_hart_on_a_line():
@@ -270,10 +270,10 @@ def test_more_neighbours_close_in():
 # --- bounds from moments --------------------------------------------------------------------------------------
 
 
-def test_bhattacharyya_coefficient_is_the_integral():
+def test__bhattacharyya_coefficient_is_the_integral():
     first, second = norm(0, 1), norm(1.5, 2)
     integral = quad(lambda x: np.sqrt(first.pdf(x) * second.pdf(x)), -30, 30)[0]
-    assert bhattacharyya_coefficient(np.array([1.5]), np.eye(1), 4 * np.eye(1)) == pytest.approx(integral, abs=1e-8)
+    assert _bhattacharyya_coefficient(np.array([1.5]), np.eye(1), 4 * np.eye(1)) == pytest.approx(integral, abs=1e-8)
 
 
 def test_sum_over_pairs_is_between_the_floor_and_half_c_times_it():

@@ -8,7 +8,8 @@ from scipy.stats import norm
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from bayesfloor import BenchmarkLearner, DataError, DataTypeError, ParameterError, classical
+from bayesfloor import BenchmarkLearner, DataError, DataTypeError, ParameterError
+from bayesfloor.bounds import classical
 from bayesfloor.bounds.bounds import all_bounds, cover_hart_lower
 from bayesfloor.bounds.classical import (
     ESTIMATORS,
@@ -21,7 +22,7 @@ from bayesfloor.bounds.classical import (
     knn_plugin,
     nearest_neighbour_ratio,
 )
-from bayesfloor.bounds.votes import arranged
+from bayesfloor.bounds.votes import arrange
 
 # A forest of 300 trees in five folds takes a second even on a small table: most tests make do with ten.
 FOREST = "cross-validated forest"
@@ -125,8 +126,8 @@ def test_even_k_favours_no_class(k, lattice):
     assert knn_error(X, y, k=k) == pytest.approx(knn_error(X, 1 - y, k=k), abs=1e-12)
     if not lattice:
         # Ours is the mean of the rules that give ties to the smaller and to the larger label.
-        squared = ((arranged(X, y).points[:, None] - arranged(X, y).points) ** 2).sum(axis=2)
-        labels = arranged(X, y).labels
+        squared = ((arrange(X, y).points[:, None] - arrange(X, y).points) ** 2).sum(axis=2)
+        labels = arrange(X, y).labels
         np.fill_diagonal(squared, np.inf)
         ones = labels[np.argsort(squared, axis=1)[:, :k]].sum(axis=1)
         to_zero, to_one = ((ones > k / 2) != labels).mean(), ((ones >= k / 2) != labels).mean()
@@ -165,7 +166,7 @@ def test_no_estimator_depends_on_units():
 
 def test_kernel_density_equals_the_plain_formula():
     X, y = gaussians(150, 3, 3, seed=9)
-    sample = arranged(X, y)
+    sample = arrange(X, y)
     n, d = sample.points.shape
     squared = ((sample.points[:, None] - sample.points) ** 2).sum(axis=2)
     log_joint = np.empty((n, 3))

@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 
 from bayesfloor import DataError, DataTypeError, ParameterError
-from bayesfloor.bounds.few_votes import _dirichlet_max, _dirichlet_top, _thinned_top
 from bayesfloor.bounds.soft_labels import (
+    _dirichlet_max,
+    _dirichlet_top,
+    _thinned_top,
     calibrated_soft_label_error,
     duplicate_bounds,
     repeated_label_bounds,

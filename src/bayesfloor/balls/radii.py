@@ -15,7 +15,7 @@ from ..errors import ParameterError
 from ..rows.blocks import LARGE
 from ..utils.checks import numbers_from
 from ..utils.parallel import Progress
-from .ratios import neighbour_shares
+from .error import neighbour_shares
 from .weights import minimum_norm_weights
 
 __all__ = ["AdaptiveRadii", "Counter", "GivenRadii", "PaperRadii", "RadiusRule"]

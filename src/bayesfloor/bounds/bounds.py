@@ -2,23 +2,24 @@
 
 Below, E is the Bayes error, C the number of classes, p_c their shares, and no floor is above 1 - max p_c: all bounds
 are clipped there, after their formulas and not before. Rows and classes are put into an order that depends on their
-content alone (`votes.arranged`), and ties between distances favour nobody.
+content alone (`votes.arrange`), and ties between distances favour nobody.
 """
 
 import numbers
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from ..balls.risk import cover_hart_lower
+from .._types import Codes, Floats
+from ..balls.error import cover_hart_lower
 from ..counting._spanning_tree import spanning_tree
 from ..errors import ParameterError
 from ..rows.dataset import row_keys
 from ..rows.scaling import order_by_content
 from ..utils.intervals import Bound
 from .held_out import certified_upper_limit, held_out_bound
-from .moments import gaussian_limits, linear_limit
-from .votes import Sample, Votes, arranged, nearest_votes, odd_near_root, vote_error
+from .votes import Sample, Votes, arrange, nearest_votes, odd_near_root, vote_error
 
 __all__ = [
     "Bound",
@@ -37,6 +38,10 @@ _ASYMPTOTIC = (
     "asymptotic: holds for infinitely many independent rows; with few rows, more than about ten dimensions or classes "
     "that alternate at short range, neighbours are not alike and both limits too high"
 )
+# A covariance whose smallest eigenvalue is a smaller part of the largest is singular but for rounding.
+_SINGULAR = 1e-10
+# What it then gets added to its diagonal, as a part of the variance of all points.
+_RIDGE = 1e-6
 _REPAIRED = "; a covariance is singular and had to be repaired, so this bound says little"
 
 
@@ -61,12 +66,12 @@ def henze_penrose(X: Any, y: Any, *, standardize: bool = True, n_jobs: int | Non
     >>> round(bound.upper, 4)  # a path with 3 mixed edges: 3 / 6, above the share 2 / 6 of the smaller class
     0.3333
     """
-    return _henze_penrose(arranged(X, y, standardize=standardize), n_jobs)
+    return _henze_penrose(arrange(X, y, standardize=standardize), n_jobs)
 
 
 def _henze_penrose(sample: Sample, n_jobs: int | None) -> Bound:
     share = _mixed_edges(sample, n_jobs) / len(sample.labels)
-    return _clipped("Henze-Penrose", cover_hart_lower(share, sample.n_classes), share, _ASYMPTOTIC, sample)
+    return _clip("Henze-Penrose", cover_hart_lower(share, sample.n_classes), share, _ASYMPTOTIC, sample)
 
 
 def _mixed_edges(sample: Sample, n_jobs: int | None) -> float:
@@ -98,13 +103,13 @@ def cover_hart(X: Any, y: Any, *, standardize: bool = True, n_jobs: int | None =
     >>> round(bound.lower, 4), round(bound.upper, 4)  # two of six nearest neighbours are foreign
     (0.2113, 0.3333)
     """
-    sample = arranged(X, y, standardize=standardize)
+    sample = arrange(X, y, standardize=standardize)
     return _cover_hart(sample, _votes(sample, [1], n_jobs)[0])
 
 
 def _cover_hart(sample: Sample, votes: Votes) -> Bound:
     error = vote_error(votes, sample.labels)
-    return _clipped("Cover-Hart", cover_hart_lower(error, sample.n_classes), error, _ASYMPTOTIC, sample)
+    return _clip("Cover-Hart", cover_hart_lower(error, sample.n_classes), error, _ASYMPTOTIC, sample)
 
 
 def nearest_neighbour_bounds(
@@ -143,8 +148,8 @@ def nearest_neighbour_bounds(
     >>> bound.lower < 0.1587 < bound.upper
     True
     """
-    sample = arranged(X, y, standardize=standardize)
-    k = _checked_k(k, sample)
+    sample = arrange(X, y, standardize=standardize)
+    k = _check_k(k, sample)
     return _nearest_neighbour_bounds(sample, *_votes(sample, [k, k + 1], n_jobs))
 
 
@@ -154,7 +159,7 @@ def _nearest_neighbour_bounds(sample: Sample, odd: Votes, even: Votes) -> Bound:
         lower = min(upper, vote_error(even, sample.labels, forgive_ties=True))
     else:
         lower = cover_hart_lower(upper, sample.n_classes)
-    return _clipped(f"{odd.k}-nearest-neighbour", lower, upper, _ASYMPTOTIC, sample)
+    return _clip(f"{odd.k}-nearest-neighbour", lower, upper, _ASYMPTOTIC, sample)
 
 
 def bhattacharyya(X: Any, y: Any, *, standardize: bool = True, n_jobs: int | None = None) -> Bound:
@@ -174,13 +179,13 @@ def bhattacharyya(X: Any, y: Any, *, standardize: bool = True, n_jobs: int | Non
     >>> round(bound.lower, 2), round(bound.upper, 2)  # B = exp(-1/2): 0.10 and 0.30
     (0.1, 0.3)
     """
-    return _bhattacharyya(arranged(X, y, standardize=standardize))
+    return _bhattacharyya(arrange(X, y, standardize=standardize))
 
 
 def _bhattacharyya(sample: Sample) -> Bound:
-    lower, upper, repaired = gaussian_limits(sample.points, sample.labels, sample.n_classes)
+    lower, upper, repaired = _gaussian_limits(sample.points, sample.labels, sample.n_classes)
     rests_on = "assumes that each class is Gaussian, its moments estimated from many more rows than columns"
-    return _clipped("Bhattacharyya", lower, upper, rests_on + (_REPAIRED if repaired else ""), sample)
+    return _clip("Bhattacharyya", lower, upper, rests_on + (_REPAIRED if repaired else ""), sample)
 
 
 def mahalanobis(X: Any, y: Any, *, standardize: bool = True, n_jobs: int | None = None) -> Bound:
@@ -197,14 +202,79 @@ def mahalanobis(X: Any, y: Any, *, standardize: bool = True, n_jobs: int | None 
     >>> round(bound.upper, 9)  # means 4 apart, variance 2 within: 1/2 / (1 + 8/4)
     0.166666667
     """
-    return _mahalanobis(arranged(X, y, standardize=standardize))
+    return _mahalanobis(arrange(X, y, standardize=standardize))
 
 
 def _mahalanobis(sample: Sample) -> Bound:
-    upper, repaired = linear_limit(sample.points, sample.labels, sample.n_classes)
+    upper, repaired = _linear_limit(sample.points, sample.labels, sample.n_classes)
     rests_on = "holds for any distribution with these means and covariances; they are estimated here, which takes many "
     rests_on += "more rows than columns"
-    return _clipped("Mahalanobis", 0.0, upper, rests_on + (_REPAIRED if repaired else ""), sample)
+    return _clip("Mahalanobis", 0.0, upper, rests_on + (_REPAIRED if repaired else ""), sample)
+
+
+# --- moments: limits that need only means and covariances of the classes ----------------------------------------------
+
+
+def _gaussian_limits(points: Floats, labels: Codes, n_classes: int) -> tuple[float, float, bool]:
+    """Bhattacharyya's limits, and whether a singular covariance had to be repaired."""
+    shares, means, covariances = _moments(points, labels, n_classes)
+    made = [_invertible(covariance, points) for covariance in covariances]
+    lower = upper = 0.0
+    for i, j in combinations(range(n_classes), 2):
+        both = shares[i] + shares[j]
+        overlap = np.sqrt(shares[i] * shares[j]) * _bhattacharyya_coefficient(
+            means[i] - means[j], made[i][0], made[j][0]
+        )
+        # 1/2 - sqrt(1 - 4 u^2) / 2 in the pair's own shares, times the weight p_i + p_j of the pair
+        lower += (both - np.sqrt(max(0.0, both**2 - 4 * overlap**2))) / 2
+        upper += overlap
+    return float(2 / n_classes * lower), float(upper), any(repaired for _, repaired in made)
+
+
+def _linear_limit(points: Floats, labels: Codes, n_classes: int) -> tuple[float, bool]:
+    """Upper limit by Mahalanobis distances, and whether a covariance had to be repaired."""
+    shares, means, covariances = _moments(points, labels, n_classes)
+    upper, any_repaired = 0.0, False
+    for i, j in combinations(range(n_classes), 2):
+        both = shares[i] + shares[j]
+        pooled = (shares[i] * covariances[i] + shares[j] * covariances[j]) / both
+        pooled, repaired = _invertible(pooled, points)
+        any_repaired |= repaired
+        difference = means[i] - means[j]
+        product = shares[i] * shares[j] / both**2
+        upper += both * 2 * product / (1 + product * float(difference @ np.linalg.solve(pooled, difference)))
+    return float(upper), any_repaired
+
+
+def _bhattacharyya_coefficient(difference: Floats, first: Floats, second: Floats) -> float:
+    """Overlap, the integral of sqrt(f1 f2), of two Gaussians whose means differ by `difference`.
+
+    Examples
+    --------
+    >>> round(_bhattacharyya_coefficient(np.array([2.0, 0.0]), np.eye(2), np.eye(2)), 6)  # exp(-2^2 / 8)
+    0.606531
+    """
+    middle = (first + second) / 2
+    logs = [float(np.linalg.slogdet(matrix)[1]) for matrix in (middle, first, second)]
+    distance = float(difference @ np.linalg.solve(middle, difference)) / 8 + logs[0] / 2 - (logs[1] + logs[2]) / 4
+    return float(np.exp(-max(0.0, distance)))
+
+
+def _moments(points: Floats, labels: Codes, n_classes: int) -> tuple[Floats, list[Floats], list[Floats]]:
+    groups = [points[labels == c] for c in range(n_classes)]
+    shares = np.array([len(group) for group in groups]) / len(points)
+    covariances = [np.cov(group, rowvar=False).reshape(points.shape[1], -1) for group in groups]
+    return shares, [group.mean(axis=0) for group in groups], covariances
+
+
+def _invertible(covariance: Floats, points: Floats) -> tuple[Floats, bool]:
+    values = np.linalg.eigvalsh(covariance)
+    if values[0] > _SINGULAR * values[-1]:
+        return covariance, False
+    return covariance + _RIDGE * (points.var(axis=0).mean() or 1.0) * np.eye(len(covariance)), True
+
+
+# --- all of them ------------------------------------------------------------------------------------------------------
 
 
 def all_bounds(
@@ -220,8 +290,8 @@ def all_bounds(
     >>> [bound.name for bound in bounds if bound.lower < 0.1587 < bound.upper]
     ['Henze-Penrose', 'Cover-Hart', '5-nearest-neighbour', 'Bhattacharyya', 'Mahalanobis']
     """
-    sample = arranged(X, y, standardize=standardize)
-    k = _checked_k(k, sample)
+    sample = arrange(X, y, standardize=standardize)
+    k = _check_k(k, sample)
     one, odd, even = _votes(sample, [1, k, k + 1], n_jobs)
     return (
         _henze_penrose(sample, n_jobs),
@@ -236,7 +306,7 @@ def _votes(sample: Sample, ks: list[int], n_jobs: int | None) -> list[Votes]:
     return nearest_votes(sample.points, sample.labels, sample.n_classes, ks, n_jobs)
 
 
-def _checked_k(k: int | None, sample: Sample) -> int:
+def _check_k(k: int | None, sample: Sample) -> int:
     most = len(sample.labels) - 2
     if k is None:
         return odd_near_root(len(sample.labels))
@@ -245,7 +315,7 @@ def _checked_k(k: int | None, sample: Sample) -> int:
     return int(k)
 
 
-def _clipped(name: str, lower: float, upper: float, rests_on: str, sample: Sample) -> Bound:
+def _clip(name: str, lower: float, upper: float, rests_on: str, sample: Sample) -> Bound:
     lower, upper = min(float(lower), sample.most), min(float(upper), sample.most)
     if rests_on is _ASYMPTOTIC:
         rests_on += f"; sampling noise of about {np.sqrt(upper * (1 - upper) / len(sample.labels)):.2%} comes on top"

@@ -10,14 +10,24 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
+from scipy.special import logsumexp
 from sklearn.utils import check_random_state
 
-from .._types import Floats
+from .._types import Floats, RowNumbers
+from ..balls.error import symmetric_terms
 from ..balls.learner import BenchmarkLearner
 from ..errors import BayesfloorWarning, ParameterError
-from .bounds import bhattacharyya, cover_hart, cover_hart_lower, henze_penrose, mahalanobis, nearest_neighbour_bounds
-from .plugins import kde_plugin, knn_plugin, nearest_neighbour_ratio
-from .votes import Sample, arranged, nearest_votes, odd_near_root, sample_votes, vote_error
+from .bounds import (
+    Bound,
+    bhattacharyya,
+    cover_hart,
+    cover_hart_lower,
+    henze_penrose,
+    mahalanobis,
+    nearest_neighbour_bounds,
+)
+from .votes import Sample, arrange, nearest_votes, odd_near_root, sample_votes, vote_error
 
 __all__ = [
     "ESTIMATORS",
@@ -41,6 +51,10 @@ __all__ = [
 
 _PARTS = (8, 6, 4, 3, 2, 1)  # the data are cut into so many parts for the extrapolation
 _REPEATS = 3
+# Bandwidths tried: from twice Scott's down to a 16th, for a class may be far narrower than all points together.
+_WIDEST = 2.0
+_N_BANDWIDTHS = 11
+_BLOCK = 2**20  # distances held at a time
 
 
 def knn_error(X: Any, y: Any, random_state: Any = 0, *, k: int | None = None, n_jobs: int | None = None) -> float:
@@ -51,7 +65,7 @@ def knn_error(X: Any, y: Any, random_state: Any = 0, *, k: int | None = None, n_
     >>> round(knn_error([[0.0], [1.0], [3.0], [3.5], [7.0], [8.0]], [0, 0, 0, 1, 1, 1], k=1), 4)
     0.3333
     """
-    sample = arranged(X, y)
+    sample = arrange(X, y)
     return vote_error(sample_votes(sample, k, n_jobs), sample.labels, _seed(random_state))
 
 
@@ -63,7 +77,7 @@ def best_knn_error(X: Any, y: Any, random_state: Any = 0, *, n_jobs: int | None 
     >>> round(best_knn_error([[0.0], [1.0], [3.0], [3.5], [7.0], [8.0]], [0, 0, 0, 1, 1, 1]), 4)  # k = 3: only 3.5
     0.1667
     """
-    return _best_knn_error(arranged(X, y), _seed(random_state), n_jobs)
+    return _best_knn_error(arrange(X, y), _seed(random_state), n_jobs)
 
 
 def _best_knn_error(sample: Sample, seed: int, n_jobs: int | None) -> float:
@@ -81,7 +95,7 @@ def best_knn_midpoint(X: Any, y: Any, random_state: Any = 0, *, n_jobs: int | No
     >>> round(best_knn_midpoint([[0.0], [1.0], [3.0], [3.5], [7.0], [8.0]], [0, 0, 0, 1, 1, 1]), 4)
     0.1292
     """
-    sample = arranged(X, y)
+    sample = arrange(X, y)
     error = _best_knn_error(sample, _seed(random_state), n_jobs)
     return (cover_hart_lower(error, sample.n_classes) + error) / 2
 
@@ -105,7 +119,7 @@ def knn_extrapolation(
     """
     if exponent is not None and not (isinstance(exponent, numbers.Real) and exponent > 0):
         raise ParameterError(f"exponent must be None or a positive number, got {exponent!r}")
-    sample = arranged(X, y)
+    sample = arrange(X, y)
     n, d = sample.points.shape
     power = min(1.0, max(0.25, 2 / d)) if exponent is None else float(exponent)
     # Parts of fewer than four rows have no votes to speak of.
@@ -131,61 +145,116 @@ def _errors_of_parts(sample: Sample, parts: list[int], k: int, seed: int, n_jobs
     return errors
 
 
-def henze_penrose_midpoint(X: Any, y: Any, random_state: Any = 0, *, n_jobs: int | None = None) -> float:
-    """Midpoint of `bounds.henze_penrose`.
+def _from_bound(name: str, bound: Callable[..., Bound], end: str) -> Callable[..., float]:
+    """An estimator that takes the midpoint or the upper end of what a function of `bounds` finds.
 
     Examples
     --------
-    >>> round(henze_penrose_midpoint([[0.0], [1.0], [3.0], [3.5], [7.0], [8.0]], [0, 0, 0, 1, 1, 1]), 4)
-    0.1292
+    >>> X, y = [[0.0], [1.0], [3.0], [3.5], [7.0], [8.0]], [0, 0, 0, 1, 1, 1]
+    >>> round(henze_penrose_midpoint(X, y), 4), round(cover_hart_midpoint(X, y), 4)
+    (0.1292, 0.2723)
+    >>> round(knn_bounds_midpoint(X, y, k=1), 4)
+    0.25
+    >>> X, y = [[-1.0], [1.0], [3.0], [5.0]], [0, 0, 1, 1]
+    >>> round(bhattacharyya_midpoint(X, y), 4), round(mahalanobis_upper(X, y), 4)  # B = exp(-4^2 / 16)
+    (0.1095, 0.1667)
     """
-    return henze_penrose(X, y, n_jobs=n_jobs).midpoint
+
+    def estimator(X: Any, y: Any, random_state: Any = 0, **options: Any) -> float:
+        return float(getattr(bound(X, y, **options), end))
+
+    # By its own name, so that processes can be told which one to run.
+    estimator.__name__ = estimator.__qualname__ = name
+    estimator.__doc__ = f"The {end} of `bounds.{bound.__name__}`, whose options it takes."
+    return estimator
 
 
-def cover_hart_midpoint(X: Any, y: Any, random_state: Any = 0, *, n_jobs: int | None = None) -> float:
-    """Midpoint of `bounds.cover_hart`.
+henze_penrose_midpoint = _from_bound("henze_penrose_midpoint", henze_penrose, "midpoint")
+cover_hart_midpoint = _from_bound("cover_hart_midpoint", cover_hart, "midpoint")
+knn_bounds_midpoint = _from_bound("knn_bounds_midpoint", nearest_neighbour_bounds, "midpoint")
+bhattacharyya_midpoint = _from_bound("bhattacharyya_midpoint", bhattacharyya, "midpoint")
+mahalanobis_upper = _from_bound("mahalanobis_upper", mahalanobis, "upper")
+
+
+def knn_plugin(X: Any, y: Any, random_state: Any = 0, *, k: int | None = None, n_jobs: int | None = None) -> float:
+    """Mean of 1 - max_c q_c(x), the posteriors q being class shares among the k nearest other points.
+
+    The largest of noisy shares is too large on average, so the estimate is low for small k (Fukunaga and Kessell 1973).
 
     Examples
     --------
-    >>> round(cover_hart_midpoint([[0.0], [1.0], [3.0], [3.5], [7.0], [8.0]], [0, 0, 0, 1, 1, 1]), 4)
-    0.2723
+    >>> round(knn_plugin([[0.0], [1.0], [3.0], [3.5], [7.0], [8.0]], [0, 0, 0, 1, 1, 1], k=3), 4)
+    0.3056
     """
-    return cover_hart(X, y, n_jobs=n_jobs).midpoint
+    votes = sample_votes(arrange(X, y), k, n_jobs)
+    return float(1 - (votes.expected().max(axis=1) / votes.k).mean())
 
 
-def knn_bounds_midpoint(
+def nearest_neighbour_ratio(
     X: Any, y: Any, random_state: Any = 0, *, k: int | None = None, n_jobs: int | None = None
 ) -> float:
-    """Midpoint of `bounds.nearest_neighbour_bounds`.
+    """Density ratios n_c / (n_own + 1) among the k nearest of all points (Noshad, Moon, Sekeh and Hero 2017).
+
+    The ratios become an error as in the benchmark learner, averaged over all class orders (`risk.symmetric_terms`).
 
     Examples
     --------
-    >>> round(knn_bounds_midpoint([[0.0], [1.0], [3.0], [3.5], [7.0], [8.0]], [0, 0, 0, 1, 1, 1], k=1), 4)
-    0.25
+    >>> round(nearest_neighbour_ratio([[0.0], [1.0], [3.0], [3.5], [7.0], [8.0]], [0, 0, 0, 1, 1, 1], k=3), 4)
+    0.2222
     """
-    return nearest_neighbour_bounds(X, y, k, n_jobs=n_jobs).midpoint
+    sample = arrange(X, y)
+    counts, row = sample_votes(sample, k, n_jobs).expected(), np.arange(len(sample.labels))
+    ratios = counts / (counts[row, sample.labels] + 1)[:, None]
+    return min(sample.most, float(symmetric_terms(ratios, sample.labels).sum(axis=1).mean()))
 
 
-def bhattacharyya_midpoint(X: Any, y: Any, random_state: Any = 0) -> float:
-    """Midpoint of `bounds.bhattacharyya`.
+def kde_plugin(X: Any, y: Any, random_state: Any = 0) -> float:
+    """Mean of 1 - max_c q_c(x), the posteriors q from a Gaussian kernel density per class.
+
+    Each class has the bandwidth, of a ladder around Scott's n^(-1/(d+4)), under which its points, each left out in
+    turn, are likeliest. A point is left out of its own class's density: otherwise it vouches for itself.
+    Smoothing flattens the posteriors: the estimate tends to be high.
 
     Examples
     --------
-    >>> round(bhattacharyya_midpoint([[-1.0], [1.0], [3.0], [5.0]], [0, 0, 1, 1]), 4)  # B = exp(-4^2 / 16)
-    0.1095
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 1000)
+    >>> X = rng.normal(size=(1000, 2)) + 2 * y[:, None] * [1, 0]
+    >>> round(kde_plugin(X, y), 2), round(kde_plugin(X * [1000, 0.1], y), 2)  # the true floor is 0.159
+    (0.19, 0.19)
     """
-    return bhattacharyya(X, y).midpoint
+    sample = arrange(X, y)
+    everyone = np.arange(len(sample.labels))
+    log_joint = np.empty((len(everyone), sample.n_classes))
+    for c in range(sample.n_classes):
+        members = np.flatnonzero(sample.labels == c)
+        widest = _WIDEST * len(members) ** (-1 / (sample.points.shape[1] + 4))
+        own = _log_kernel_sums(sample.points, members, members, widest, _N_BANDWIDTHS)
+        best = int(own.sum(axis=0).argmax())
+        log_joint[:, [c]] = _log_kernel_sums(sample.points, everyone, members, widest / np.sqrt(2.0) ** best, 1)
+        # The share N_c / N times the mean over N_c kernels, or over the N_c - 1 others: only there N_c does not cancel.
+        log_joint[members, c] = own[:, best] + np.log(len(members) / (len(members) - 1))
+    return float(1 - np.exp(log_joint.max(axis=1) - logsumexp(log_joint, axis=1)).mean())
 
 
-def mahalanobis_upper(X: Any, y: Any, random_state: Any = 0) -> float:
-    """Upper limit of `bounds.mahalanobis`.
+def _log_kernel_sums(points: Floats, at: RowNumbers, members: RowNumbers, widest: float, n_bandwidths: int) -> Floats:
+    """Log of the summed Gaussian kernels of `members` at the rows `at`, each row itself left out.
 
-    Examples
-    --------
-    >>> round(mahalanobis_upper([[-1.0], [1.0], [3.0], [5.0]], [0, 0, 1, 1]), 4)
-    0.1667
+    One column per bandwidth, each sqrt(2) times narrower than the one before: its kernels are the squares of those.
     """
-    return mahalanobis(X, y).upper
+    sums = np.empty((len(at), n_bandwidths))
+    step = max(1, _BLOCK // len(members))
+    for start in range(0, len(at), step):
+        rows = at[start : start + step]
+        exponents = cdist(points[rows], points[members], "sqeuclidean") * (-0.5 / widest**2)
+        exponents[rows[:, None] == members] = -np.inf
+        largest = exponents.max(axis=1)
+        kernels = np.exp(exponents - largest[:, None])  # the nearest point's is 1: no sum underflows
+        for b in range(n_bandwidths):
+            width = points.shape[1] * (np.log(widest) - b * np.log(2) / 2)
+            sums[start : start + step, b] = np.log(kernels.sum(axis=1)) + 2.0**b * largest - width
+            np.square(kernels, out=kernels)
+    return sums
 
 
 def cross_validated_error(X: Any, y: Any, random_state: Any = 0, *, classifier: Any = None) -> float:
@@ -204,7 +273,7 @@ def cross_validated_error(X: Any, y: Any, random_state: Any = 0, *, classifier: 
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.model_selection import StratifiedKFold
 
-    sample, seed = arranged(X, y), _seed(random_state)
+    sample, seed = arrange(X, y), _seed(random_state)
     model = RandomForestClassifier(300, random_state=seed) if classifier is None else classifier
     points = np.clip(sample.points, -1e6, 1e6)  # in standard deviations: trees hold numbers in single precision
     n_folds = min(5, int(np.bincount(sample.labels).min()))

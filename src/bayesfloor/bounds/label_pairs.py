@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._types import Codes
-from ..balls.risk import cover_hart_lower
+from ..balls.error import cover_hart_lower
 from ..errors import DataError, DataTypeError, ParameterError
 from ..rows.dataset import feature_matrix, row_keys
 from ..rows.labels import encode_labels, plain

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from .._types import Codes, Floats, RowNumbers
+from .._types import Codes, Counts, Floats, RowNumbers
 from ..counting._nearest import nearest_labels
 from ..errors import ParameterError
 from ..rows.dataset import row_keys, validate
 from ..rows.scaling import class_keys, order_by_content
 from ..rows.scaling import standardize as to_safe_scale
 
-__all__ = ["Sample", "Votes", "arranged", "nearest_votes", "odd_near_root", "sample_votes", "vote_error"]
+__all__ = ["Sample", "Votes", "arrange", "nearest_votes", "odd_near_root", "sample_votes", "vote_error"]
 
 
 # Distances that differ by less, relatively, are one distance: on a lattice they differ by rounding only.
@@ -32,7 +32,7 @@ _BLOCK = 2**23  # neighbours, or distances, held at a time
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Checked data in an arrangement that depends on their content only: see `arranged`."""
+    """Checked data in an arrangement that depends on their content only: see `arrange`."""
 
     points: Floats
     labels: Codes
@@ -50,13 +50,13 @@ class Sample:
         return 1 - float(self.priors.max())
 
 
-def arranged(X: Any, y: Any, *, standardize: bool = True) -> Sample:
+def arrange(X: Any, y: Any, *, standardize: bool = True) -> Sample:
     """Validate, bring to a common scale, and put rows and classes into an order that no name and no row number shows.
 
     Examples
     --------
-    >>> sample = arranged([[0.0], [4.0], [1.0], [9.0]], ["b", "a", "b", "a"])
-    >>> other = arranged([[9.0], [1.0], [4.0], [0.0]], [7, 8, 7, 8])
+    >>> sample = arrange([[0.0], [4.0], [1.0], [9.0]], ["b", "a", "b", "a"])
+    >>> other = arrange([[9.0], [1.0], [4.0], [0.0]], [7, 8, 7, 8])
     >>> (sample.points == other.points).all() and (sample.labels == other.labels).all()
     np.True_
     """
@@ -96,11 +96,11 @@ class Votes:
     """
 
     k: int
-    sure: RowNumbers
-    tied: RowNumbers
+    sure: Counts
+    tied: Counts
 
     @property
-    def places(self) -> RowNumbers:
+    def places(self) -> Counts:
         """Places left open in each row."""
         return self.k - self.sure.sum(axis=1)
 
@@ -150,7 +150,7 @@ def sample_votes(sample: Sample, k: int | None, n_jobs: int | None = None) -> Vo
     return nearest_votes(sample.points, sample.labels, sample.n_classes, [chosen], n_jobs)[0]
 
 
-def _at_distance(points: Floats, labels: Codes, n_classes: int, rows: RowNumbers, distances: Floats) -> RowNumbers:
+def _at_distance(points: Floats, labels: Codes, n_classes: int, rows: RowNumbers, distances: Floats) -> Counts:
     """Points of each class at the given distance from each row, the row itself left out."""
     _, first, place = np.unique(row_keys(points), return_index=True, return_inverse=True)
     counts = np.zeros((len(first), n_classes))
@@ -190,12 +190,12 @@ def vote_error(votes: Votes, own: Codes, seed: int = 0, *, forgive_ties: bool = 
         rng = np.random.default_rng(seed)
         lost[is_open] = 0
         for _ in range(_DRAWS):
-            drawn = votes.sure[is_open] + _drawn(votes.tied[is_open], votes.places[is_open], rng)
+            drawn = votes.sure[is_open] + _draw(votes.tied[is_open], votes.places[is_open], rng)
             lost[is_open] += _lost(drawn, own[is_open], forgive_ties) / _DRAWS
     return float(lost.mean())
 
 
-def _drawn(tied: RowNumbers, places: RowNumbers, rng: np.random.Generator) -> RowNumbers:
+def _draw(tied: Counts, places: Counts, rng: np.random.Generator) -> Counts:
     """Fill the places from the tied points without replacement: a multivariate hypergeometric draw per row."""
     drawn, left, places = np.empty_like(tied), tied.sum(axis=1), places.copy()
     for c in range(tied.shape[1]):
@@ -205,7 +205,7 @@ def _drawn(tied: RowNumbers, places: RowNumbers, rng: np.random.Generator) -> Ro
     return drawn
 
 
-def _lost(scores: RowNumbers, own: Codes, forgive_ties: bool) -> Floats:
-    best = scores == scores.max(axis=1, keepdims=True)
+def _lost(votes: Counts, own: Codes, forgive_ties: bool) -> Floats:
+    best = votes == votes.max(axis=1, keepdims=True)
     wins = best[np.arange(len(own)), own]
     return 1.0 - wins if forgive_ties else 1 - wins / best.sum(axis=1)
