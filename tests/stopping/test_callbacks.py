@@ -11,8 +11,8 @@ from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingCla
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 
 from bayesfloor import BayesfloorWarning, DataError, ParameterError, callbacks, problems
-from bayesfloor.stopping import callback_checks
-from bayesfloor.stopping.callback_checks import checked_metric
+from bayesfloor.stopping import callbacks as callbacks_module
+from bayesfloor.stopping.callbacks import _check_metric
 from bayesfloor.stopping.rule import FloorStopping
 
 N_VAL, MANY = 4_000, 60
@@ -424,9 +424,9 @@ def test_a_boosting_callback_serves_one_training(sample) -> None:
 )
 def test_names_that_only_look_like_an_error_are_refused(metric) -> None:
     with pytest.raises(ParameterError, match="does not look like an error or an accuracy on validation rows"):
-        checked_metric(rule(), 100, metric, None)
-    assert checked_metric(rule(), 100, metric, "error")[1] == 100
-    assert checked_metric(rule(), 100, "val_constraint_error", None)[1] == 100
+        _check_metric(rule(), 100, metric, None)
+    assert _check_metric(rule(), 100, metric, "error")[1] == 100
+    assert _check_metric(rule(), 100, "val_constraint_error", None)[1] == 100
 
 
 @pytest.mark.parametrize("factory", FRAMEWORKS)
@@ -452,7 +452,7 @@ def test_bad_options_are_refused_at_construction(factory, n_samples, options, me
     [("acc", None, 0.9, 0.1), ("err", None, 0.9, 0.9), ("mine", "accuracy", np.float32(1 + 1e-7), 0.0)],
 )
 def test_metrics_become_errors(metric, metric_is, value, error) -> None:
-    convert, rows = checked_metric(rule(), 100, metric, metric_is)
+    convert, rows = _check_metric(rule(), 100, metric, metric_is)
     assert (convert(value), rows) == (error, 100)
     with pytest.raises(ParameterError, match=f"metric '{metric}' must be a share, not a percentage: 85.7 % is 0.857"):
         convert(85.7)
@@ -463,7 +463,7 @@ def test_a_missing_framework_is_named(factory, monkeypatch) -> None:
     def missing(name):
         raise ModuleNotFoundError(f"No module named {name!r}", name=name.partition(".")[0])
 
-    monkeypatch.setattr(callback_checks, "import_module", missing)
+    monkeypatch.setattr(callbacks_module, "import_module", missing)
     with pytest.raises(ImportError, match=f"pip install {FRAMEWORKS[factory]}"):
         getattr(callbacks, factory)(rule(), 100)
     with pytest.raises(ImportError, match="needs torch: pip install torch"):
@@ -474,7 +474,7 @@ def test_what_a_framework_lacks_is_not_mistaken_for_it(monkeypatch) -> None:
     def broken(name):
         raise ModuleNotFoundError("No module named 'its_own_need'", name="its_own_need")
 
-    monkeypatch.setattr(callback_checks, "import_module", broken)
+    monkeypatch.setattr(callbacks_module, "import_module", broken)
     with pytest.raises(ModuleNotFoundError, match="its_own_need"):
         callbacks.xgboost_callback(rule(), 100)
 

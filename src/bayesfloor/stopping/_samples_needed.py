@@ -12,6 +12,7 @@ from .._types import Floats
 from ..errors import DataError, ParameterError
 from ..floor.excess import check_rows, check_share, floor_reach, known_floor, points
 from ..floor.result import FloorResult
+from ..utils.checks import check_seed
 from ..utils.intervals import ConfidenceInterval, check_level
 
 __all__ = ["ModelCurvePoint", "SamplesNeeded", "samples_needed"]
@@ -138,10 +139,9 @@ def samples_needed(
     within = check_share("within", within)
     if within == 0:
         raise ParameterError("within must be above 0: the floor itself is only reached with infinitely many rows")
-    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:
-        raise ParameterError(f"random_state must be a whole number, 0 or more; got {random_state!r}")
-    given = _checked_curve(model_curve)
-    curve = _merged(given)
+    check_seed(random_state)
+    given = _check_curve(model_curve)
+    curve = _merge(given)
 
     def answer(status: str, reason: str, *found: Any) -> SamplesNeeded:
         n_train, reach, exponent = found or (None, None, None)
@@ -165,7 +165,7 @@ def samples_needed(
     lowest = smoothed.min()  # repeats at one size may have been tested on the same rows: those of one count
     shared = (lowest * (1 - lowest) / max(point.n_test for point in given)) ** 0.5
     drawn += rng.normal(size=(_DRAWS, 1)) * shared
-    log_draws, b_draws, _ = _fit(sizes, drawn, _drawn_floors(floor, limits, rng), noise, within, 150)
+    log_draws, b_draws, _ = _fit(sizes, drawn, _draw_floors(floor, limits, rng), noise, within, 150)
     # Ends are ranks, not means of two draws: some are infinite.
     ends = np.quantile(log_draws, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf")
     farthest = _FARTHEST * sizes[-1]
@@ -253,14 +253,14 @@ def _levels_off(sizes: Floats, errors: Floats, noise: Floats, target: float, lev
     return float(ends[misfit.argmin()]) if misfit[ends <= target].min() - misfit.min() > limit else None
 
 
-def _drawn_floors(floor: float, interval: ConfidenceInterval, rng: np.random.Generator) -> Floats:
+def _draw_floors(floor: float, interval: ConfidenceInterval, rng: np.random.Generator) -> Floats:
     """Floors that the interval allows, normal to either side of the estimate."""
     z = float(ndtri((1 + interval.confidence_level) / 2))
     steps = rng.normal(size=_DRAWS)
     return np.clip(floor + steps / z * np.where(steps < 0, floor - interval.low, interval.high - floor), 0.0, 1.0)
 
 
-def _checked_curve(model_curve: Any) -> list[ModelCurvePoint]:
+def _check_curve(model_curve: Any) -> list[ModelCurvePoint]:
     names = ModelCurvePoint._fields
     if isinstance(model_curve, Mapping) or hasattr(model_curve, "columns"):
         missing = [name for name in names if name not in model_curve]
@@ -292,7 +292,7 @@ def _checked_curve(model_curve: Any) -> list[ModelCurvePoint]:
     return checked
 
 
-def _merged(points: list[ModelCurvePoint]) -> tuple[ModelCurvePoint, ...]:
+def _merge(points: list[ModelCurvePoint]) -> tuple[ModelCurvePoint, ...]:
     """One point per size, smallest first: repeats are averaged, and their test rows added."""
     by_size: dict[int, list[ModelCurvePoint]] = {}
     for point in points:

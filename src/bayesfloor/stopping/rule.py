@@ -143,7 +143,7 @@ class FloorStopping:
         check_one_sided(confidence_level)
         self.floor, self.interval = known_floor(floor, interval, confidence_level)
         self.doubts = floor.reasons if isinstance(floor, FloorResult) else ()
-        self.min_delta = _checked_delta(min_delta)
+        self.min_delta = _check_delta(min_delta)
         self.confidence_level = float(confidence_level)
         if patience is not None and (isinstance(patience, bool) or not isinstance(patience, Integral) or patience < 1):
             raise ParameterError(f"patience must be a whole number of rounds, 1 or more, or None; got {patience!r}")
@@ -345,7 +345,7 @@ def validation_rows_needed(
     """
     check_one_sided(confidence_level)
     floor, interval = known_floor(floor, interval, confidence_level)
-    delta = _checked_delta(min_delta)
+    delta = _check_delta(min_delta)
     below, _ = floor_reach(floor, interval, confidence_level)
 
     def fewest(observed: float, reach: float) -> int | None:
@@ -364,7 +364,7 @@ def validation_rows_needed(
     return RowsNeeded(fewest(floor, 2 * delta), fewest(min(1.0, floor + delta), delta))
 
 
-def _checked_delta(min_delta: Any) -> float:
+def _check_delta(min_delta: Any) -> float:
     delta = check_share("min_delta", min_delta)
     if not 0 < delta < 0.5:
         raise ParameterError(f"min_delta must be above 0 and below 0.5, a share of rows (0.01 is a point); got {delta}")
