@@ -1,5 +1,54 @@
+import os
+
+# Before numpy is loaded: tests run side by side, and threads of BLAS that wait for each other cost half of their time.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from collections.abc import Iterator
+from typing import Any
+
 import hypothesis
+import pytest
 
 # Examples are judged by what they compute; how long that takes is up to the machine.
 hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("untimed")
+
+_LIBRARY = "bayesfloor.library.cross_fit.LIBRARY"
+
+
+@pytest.fixture(scope="module")
+def two_learners() -> Iterator[None]:
+    """Two cheap learners in place of the library, in the tests of a file: where it does not matter how good they are.
+
+    A fixture of the file that estimates has to ask for it, too, to come after it.
+    """
+    from bayesfloor.library.learners import LIBRARY
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_LIBRARY, {name: LIBRARY[name] for name in ("gaussian", "additive")})
+        yield
+
+
+@pytest.fixture
+def whole_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For one test of a file with two learners: all of them."""
+    from bayesfloor.library.learners import LIBRARY
+
+    monkeypatch.setattr(_LIBRARY, LIBRARY)
+
+
+@pytest.fixture(scope="session")
+def client() -> Iterator[Any]:
+    """Of a Dask cluster of two processes, for all tests: starting one costs as much as what most of them do on it."""
+    distributed = pytest.importorskip("distributed")
+    import bayesfloor
+
+    with (
+        distributed.LocalCluster(
+            n_workers=2, processes=True, threads_per_worker=1, dashboard_address=None, memory_limit="2GB"
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        where = client.run(lambda: __import__("bayesfloor").__file__)
+        assert set(where.values()) == {bayesfloor.__file__}, "the workers must test the same code"
+        yield client
