@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,12 +22,21 @@ from bayesfloor.utils.files import write_file
 HOSTILE = "<script>alert(1)</script>"
 FAST = ["--effort", "fast", "--jobs", "1"]
 
+pytestmark = pytest.mark.usefixtures("two_learners")
+
 
 def frame_of(n: int = 80) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     y = np.arange(n) % 2
     colour = np.array(["red", "green", "blue"])[rng.integers(0, 3, n)]
     return pd.DataFrame({"size": rng.normal(size=n) + 2 * y, "colour": colour, "label": np.array(["no", "yes"])[y]})
+
+
+@pytest.fixture(scope="module")
+def bad_files(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("bad")
+    write_bad_files(folder)
+    return folder
 
 
 @pytest.fixture
@@ -60,30 +70,37 @@ def python(*arguments: str, **options) -> subprocess.Popen:
 # --- bad input ----------------------------------------------------------------------------------------------
 
 
-def bad_files(folder) -> None:
+def write_bad_files(folder: Path) -> None:
     rng = np.random.default_rng(0)
     folder.joinpath("empty.csv").write_bytes(b"")
     folder.joinpath("header.csv").write_text("size,label\n")
     folder.joinpath("rubbish.csv").write_bytes(rng.bytes(9999))
     folder.joinpath("a_folder").mkdir()
     frame = frame_of()
-    frame.to_parquet("whole.parquet")
+    frame.to_parquet(folder / "whole.parquet")
     whole = folder.joinpath("whole.parquet").read_bytes()
     folder.joinpath("cut.parquet").write_bytes(whole[:-30])
     folder.joinpath("twice.csv").write_text("size,size,label\n1,2,x\n2,3,y\n")
-    frame.assign(label="same").to_csv("one.csv", index=False)
-    pd.DataFrame({"a": rng.normal(size=2500), "label": np.arange(2500) // 2}).to_csv("many.csv", index=False)
-    frame.assign(age=["12", "13", "old", "14"] * 20).to_csv("mixed.csv", index=False)
-    frame.assign(said=[f"what patient {i} told the nurse" for i in range(80)]).to_csv("text.csv", index=False)
-    frame.assign(**{HOSTILE: ["1", "x", "2", "3"] * 20}).to_csv("hostile.csv", index=False)
-    pd.DataFrame({"y_pred": ["no"] * 79}).to_csv("short.csv", index=False)
-    pd.DataFrame({"y_true": ["no"], "y_pred": ["maybe"]}).to_csv("foreign.csv", index=False)
-    pd.DataFrame({"a": [1], "b": [2]}).to_csv("neither.csv", index=False)
+    frame.assign(label="same").to_csv(folder / "one.csv", index=False)
+    pd.DataFrame({"a": rng.normal(size=2500), "label": np.arange(2500) // 2}).to_csv(folder / "many.csv", index=False)
+    frame.assign(age=["12", "13", "old", "14"] * 20).to_csv(folder / "mixed.csv", index=False)
+    said = [f"what patient {i} told the nurse" for i in range(80)]
+    frame.assign(said=said).to_csv(folder / "text.csv", index=False)
+    frame.assign(**{HOSTILE: ["1", "x", "2", "3"] * 20}).to_csv(folder / "hostile.csv", index=False)
+    pd.DataFrame({"y_pred": ["no"] * 79}).to_csv(folder / "short.csv", index=False)
+    pd.DataFrame({"y_true": ["no"], "y_pred": ["maybe"]}).to_csv(folder / "foreign.csv", index=False)
+    pd.DataFrame({"a": [1], "b": [2]}).to_csv(folder / "neither.csv", index=False)
     folder.joinpath("gap.csv").write_text("y_true,y_pred\nno,yes\nyes,\n")
     folder.joinpath("taken.html").write_text("mine")
+    frame["label"].to_csv(folder / "nameless.csv", index=False, header=False)
+    frame.assign(p=rng.random(80))["p"].to_csv(folder / "sure.csv", index=False)
+
+
+@pytest.fixture
+def among_bad_files(bad_files: Path, folder: Path) -> Path:
+    shutil.copytree(bad_files, folder, dirs_exist_ok=True)
     os.mkfifo("a_pipe")
-    frame["label"].to_csv("nameless.csv", index=False, header=False)
-    frame.assign(p=rng.random(80))["p"].to_csv("sure.csv", index=False)
+    return folder
 
 
 @pytest.mark.parametrize("name", ["estimate", "report", "compare"])
@@ -125,8 +142,8 @@ def bad_files(folder) -> None:
         ("data.csv", "-o a_folder --force", "it is a directory"),
     ],
 )
-def test_bad_input_takes_one_line(folder, capsys, name: str, file: str, options: str, message: str) -> None:
-    bad_files(folder)
+def test_bad_input_takes_one_line(among_bad_files, capsys, name: str, file: str, options: str, message: str) -> None:
+    folder = among_bad_files
     before = listing(folder)
     arguments = [name, file, *([] if "--target" in options else ["--target", "label"]), *options.split()]
     if name == "compare":
@@ -161,14 +178,13 @@ def test_bad_input_takes_one_line(folder, capsys, name: str, file: str, options:
         ("--predictions sure.csv", "sure.csv: p holds probabilities"),
     ],
 )
-def test_bad_models(folder, capsys, monkeypatch, options: str, message: str) -> None:
+def test_bad_models(among_bad_files, capsys, monkeypatch, options: str, message: str) -> None:
     monkeypatch.setattr(floor, "estimate", lambda *_, **__: pytest.fail("the long part was started"))
-    bad_files(folder)
-    before = listing(folder)
+    before = listing(among_bad_files)
     status, out, err = run(capsys, "compare", "data.csv", "--target", "label", *options.split())
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert message in err
-    assert listing(folder) == before
+    assert listing(among_bad_files) == before
 
 
 def test_bad_commands(capsys) -> None:
@@ -318,7 +334,7 @@ def test_names_that_are_no_text(folder, capsys) -> None:
     assert "<title>The floor of caf\ufffd.csv</title>" in (folder / "page.html").read_text(encoding="utf-8")
 
 
-def test_demo(folder, capsys) -> None:
+def test_demo(whole_library, folder, capsys) -> None:
     pytest.importorskip("bayesfloor.report.page")
     status, out, err = run(capsys, "demo", *FAST)
     assert (status, err) == (0, "")
@@ -495,7 +511,7 @@ def test_a_closed_pipe_is_quiet(folder) -> None:
 
 def test_interrupt_leaves_nothing_behind(folder) -> None:
     problem = problems.get("gaussians_10d")
-    X, y = problem.sample(20_000, random_state=0)
+    X, y = problem.sample(3_000, random_state=0)
     pd.DataFrame(X).add_prefix("x").assign(label=y).to_csv("big.csv", index=False)
     before = listing(folder)
     ours, terminal = os.openpty()
