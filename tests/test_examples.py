@@ -1,4 +1,4 @@
-import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -9,15 +9,18 @@ EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.name)
-def test_example_runs(script, tmp_path):
-    run = subprocess.run(
-        [sys.executable, str(script)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        env={**os.environ, "TMPDIR": str(tmp_path)},
-    )
+def test_example_runs(two_learners, script, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    runpy.run_path(str(script), run_name="__main__")
+    out, err = capsys.readouterr()
+    assert out.startswith("Floor")
+    assert err == ""
+
+
+def test_an_example_needs_nothing_but_python(tmp_path):
+    script = next(script for script in EXAMPLES if script.stem == "own_scores")
+    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert run.returncode == 0, run.stderr
     assert run.stdout.startswith("Floor")
     assert run.stderr == ""
