@@ -351,7 +351,6 @@ def test_bytes(text: str, size: int) -> None:
         {"sample_rows": True},
         {"block_rows": 0},
         {"checkpoint": 5},
-        {"checkpoint": "here", "cluster": "tcp://there:1"},
     ],
 )
 def test_settings_out_of_range(settings) -> None:

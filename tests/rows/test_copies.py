@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from bayesfloor import estimate
-from bayesfloor.rows.block_dataset import copies_in_blocks
 from bayesfloor.rows.blocks import ArrayBlocks
+from bayesfloor.rows.copies import copies_in_blocks
 from bayesfloor.rows.dataset import validate
 
 RNG = np.random.default_rng(1)

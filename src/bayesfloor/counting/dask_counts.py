@@ -1,4 +1,4 @@
-"""BallCounts around the rows of a Dask array, as a Dask array: blocks of queries against blocks of rows."""
+"""Counts around the rows of a Dask array, as a Dask array: blocks of queries against blocks of rows."""
 
 import functools
 import uuid
@@ -13,7 +13,7 @@ from ..errors import DataError, ParameterError
 from ..rows.blocks import Part
 from ..rows.cluster import dask_module
 from ..rows.dask_rows import DelayedRows, delayed_rows
-from ..rows.dask_workers import alone, sum_of
+from ..rows.dask_workers import add_up, alone
 from ..rows.dataset import feature_matrix
 from ..utils.parallel import Progress
 from .block_counts import count_in_part
@@ -22,14 +22,13 @@ __all__ = ["distributed_ball_counts"]
 
 Held = tuple[NDArray[Any], NDArray[Any]]
 
-_AT_ONCE = 4  # counts that are added in one task: all of them lie in a worker's memory
 _QUERIES = 16_384  # in a block, if they are not the rows themselves
 
 
 def distributed_ball_counts(
     X: Any, y: Any, radii: Floats, *, queries: Any = None, client: Any = None, progress: Progress | None = None
 ) -> Any:
-    """BallCounts of `ball_counts` around the rows of a Dask array or frame.
+    """Counts of `ball_counts` around the rows of a Dask array or frame.
 
     The result is a Dask array that is computed when it is asked for. Every block of queries meets every block of
     rows, so there are as many tasks as chunks squared: up to some hundred chunks are sensible. Values and labels
@@ -66,9 +65,7 @@ def distributed_ball_counts(
     n_classes, blocks = len(found.classes), []
     for size, block in _query_blocks(queries, found, lazily):
         terms = [lazily(_counted)(held, block, radii, n_classes) for held in found.rows]
-        while len(terms) > 1:
-            terms = [lazily(_sum_of)(*terms[i : i + _AT_ONCE]) for i in range(0, len(terms), _AT_ONCE)]
-        blocks.append((size, lazily(_without_own)(terms[0], block)))
+        blocks.append((size, lazily(_without_own)(add_up(terms).to_delayed(), block)))
     return _stacked(blocks, (n_classes, len(radii)))
 
 
@@ -135,7 +132,3 @@ def _without_own(counts: BallCounts, block: tuple[NDArray[Any], Any]) -> BallCou
     counts = counts.copy()
     counts[np.arange(len(counts)), block[1].astype(np.int64)] -= 1
     return counts
-
-
-def _sum_of(*terms: Any) -> Any:
-    return sum_of(terms)

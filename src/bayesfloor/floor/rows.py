@@ -17,9 +17,10 @@ import numpy as np
 from .._types import Codes, Counts, RowNumbers, Values
 from ..errors import DataError, ParameterError
 from ..library.arrangement import EFFORTS, Arrangement, check_groups, join_groups
-from ..rows.block_dataset import block_digest, copies_in_blocks, varying_columns
+from ..rows.block_dataset import block_digest, varying_columns
 from ..rows.blocks import BLOCK_ROWS, ArrayBlocks, Blocks, Part, RowFile, rows_at, sampled_rows
 from ..rows.cluster import dask_module, is_dask
+from ..rows.copies import copies_in_blocks
 from ..rows.dataset import Dataset, dataset_of, validate
 from ..rows.draws import Draws, one_of_each
 from ..rows.labels import check_class_sizes, encode_labels
@@ -373,27 +374,21 @@ def _dask_rows(X: Any, y: Any, target: Any, groups: Any, reader: "Reader", reque
         from ..tables.on_dask import encode_on_dask
 
         table = encode_on_dask(X, target=target, groups=named, random_state=request.seed, ask=reader.ask)
-        partitions, sizes, names, classes, notes = (
-            table.partitions,
-            table.sizes,
-            table.features,
-            table.classes,
-            table.notes,
-        )
         row_numbers, belonging = table.row_numbers, table.groups
+        partitions, sizes, classes, notes = table.partitions, table.sizes, table.classes, table.notes
+        names = table.features
     else:
         if named is not None:
             raise ParameterError(f"groups={named!r} names a column: name the labels with target, too")
         found = delayed_rows(X, y, None, reader.keep, reader.ask)
-        partitions, sizes, names, classes, notes = found.rows, found.sizes, found.names, found.classes, found.notes
+        partitions, sizes, classes, notes = found.rows, found.sizes, found.classes, found.notes
+        names = tuple(found.names)
     if groups is not None and named is None:
         values = groups.compute() if is_dask(groups) else groups
         belonging = values if row_numbers is None else np.asarray(values)[row_numbers]
     blocks = reader.hold(partitions, sizes, len(names), len(classes), size)
     codes = None if belonging is None else check_groups(belonging, blocks.n_samples)
-    return LabelledRows(
-        blocks, classes, tuple(names), tuple(notes), groups=codes, row_numbers=row_numbers, client=reader.client
-    )
+    return LabelledRows(blocks, classes, names, notes, groups=codes, row_numbers=row_numbers, client=reader.client)
 
 
 def _check_sendable(request: Request) -> None:
@@ -418,8 +413,8 @@ def _frame_of_file(file: FileRows, groups: str | None) -> tuple[Any, str]:
         frame = frames.read_csv(str(file.path), sep="\t" if suffix == ".tsv" else ",")
     else:
         raise DataError(f"workers of a cluster read Parquet and CSV: save {file.path.name} as one of them")
-    from ..tables.open import InMemory
     from ..tables.selection import chosen_columns
+    from ..tables.table_file import InMemory
 
     chosen = chosen_columns(InMemory(frame._meta), file.path.name, file.target, file.drop, file.keep, groups)
     return frame[chosen.used], chosen.label

@@ -8,27 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._types import Codes, Floats, Keys, Mask
+from .._types import Codes, Floats, Mask
 from ..utils.parallel import Progress
 from .blocks import LARGE, ArrayBlocks, Blocks, Part, class_counts, reference_rows, rows_at
 from .cluster import is_dask
-from .copies import copied_records, identifiers
-from .dataset import Dataset, column_keys, dataset_of, digest, first_occurrence, row_keys, validate
+from .copies import copies_in_blocks
+from .dataset import Dataset, dataset_of, validate
+from .keys import column_keys, digest, first_occurrence, row_keys
 from .labels import check_class_sizes
 
 __all__ = [
     "block_dataset",
     "block_digest",
     "chosen_columns",
-    "copies_in_blocks",
     "fingerprint",
     "open_blocks",
     "varying_columns",
 ]
-
-
-_LOOKED_AT = 8192  # rows that tell which columns identify a record
-_IDENTIFIERS = 3
 
 
 @contextlib.contextmanager
@@ -122,57 +118,6 @@ def fingerprint(blocks: Blocks, groups: Codes | None = None) -> str:
 def chosen_columns(part: Part, chosen: Mask) -> Floats:
     """Some of the columns of a block."""
     return np.ascontiguousarray(part.X[:, chosen])
-
-
-def copies_in_blocks(blocks: Blocks, varies: Mask) -> tuple[float, NDArray[np.int64] | None]:
-    """Share of rows that repeat an earlier one, and the record of each row if there are copies (else None).
-
-    Both are first looked for among about `LARGE` rows. Which ones depends on a hash of their values, so that of copies
-    either all are seen or none.
-    """
-    every = -(-blocks.n_samples // LARGE)
-    keys = np.concatenate(blocks.each(partial(_hashed, varies=varies, every=every)))
-    distinct = len(np.unique(keys))
-    if distinct == len(keys):
-        return 0.0, None
-    share = 1 - distinct / len(keys)
-    rows = np.concatenate(blocks.each(partial(_hashed_rows, varies=varies, every=every * (LARGE // _LOOKED_AT))))
-    first = np.unique(row_keys(rows), return_index=True)[1]
-    found = identifiers(rows[first], blocks.n_samples)[:_IDENTIFIERS]
-    if not found and not share > 0.3:  # rows that are all there equally often need no identifying column
-        return share, None
-    all_keys = np.concatenate(blocks.each(partial(_keys, varies=varies, columns=[entry.columns for entry in found])))
-    labels = np.concatenate(blocks.each(_codes))
-    return share, copied_records(
-        all_keys[:, 0], [(entry, all_keys[:, 1 + i]) for i, entry in enumerate(found)], int(varies.sum()), labels
-    )
-
-
-def _chosen(part: Part, varies: Mask, every: int) -> tuple[Floats, Keys, Mask]:
-    X = np.ascontiguousarray(part.X[:, varies])
-    keys = row_keys(X)
-    # By the upper bits: the lowest ones of a sum of products are not as well mixed.
-    return X, keys, (keys >> np.uint64(20)) % np.uint64(every) == 0
-
-
-def _hashed(part: Part, varies: Mask, every: int) -> Keys:
-    _, keys, seen = _chosen(part, varies, every)
-    return keys[seen]
-
-
-def _hashed_rows(part: Part, varies: Mask, every: int) -> Floats:
-    X, _, seen = _chosen(part, varies, every)
-    return X[seen]
-
-
-def _keys(part: Part, varies: Mask, columns: list[tuple[int, ...]]) -> Keys:
-    """Keys of whole rows and of some of their columns."""
-    X = np.ascontiguousarray(part.X[:, varies])
-    return np.stack([row_keys(X), *(row_keys(X[:, list(some)]) for some in columns)], axis=1)
-
-
-def _codes(part: Part) -> NDArray[np.int64]:
-    return part.codes
 
 
 def _digest(part: Part, varies: Mask) -> int:

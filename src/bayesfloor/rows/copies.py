@@ -8,12 +8,15 @@ very many rows have, such as 0 or a limit of detection, is no record either.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from .._types import Codes, Floats, Keys, RowNumbers
+from .._types import Codes, Floats, Keys, Mask, RowNumbers
+from .blocks import LARGE, Blocks, Part
+from .keys import row_keys
 
-__all__ = ["Identifier", "copied_records", "identifiers"]
+__all__ = ["Identifier", "copied_records", "copies_in_blocks", "identifiers"]
 
 
 _IMPLAUSIBLE = 10  # times as many repeated records as chance would make
@@ -23,6 +26,8 @@ _OFTEN = 10  # times as often as the other repeated ones: a special value
 _ALIKE = 10  # records, all of them there equally often: so many are no coincidence
 _TOGETHER = 3  # columns that may identify a record together
 _TRIED = 8  # columns, those with most values
+_LOOKED_AT = 8192  # rows that tell, of many, which columns identify a record
+_IDENTIFIERS = 3  # that are tried on many rows
 
 
 @dataclass(frozen=True)
@@ -158,3 +163,59 @@ def copied_records(
     # Rows that are no copies become records of their own.
     own = np.where(copied[record], record, len(first) + np.arange(n))
     return np.unique(own, return_inverse=True)[1].astype(np.int64)
+
+
+# --- of rows in blocks --------------------------------------------------------------------------------------
+
+
+def copies_in_blocks(blocks: Blocks, varies: Mask) -> tuple[float, Codes | None]:
+    """Share of rows that repeat an earlier one, and the record of each row if there are copies (else None).
+
+    Both are first looked for among about `LARGE` rows. Which ones depends on a hash of their values, so that of copies
+    either all are seen or none.
+    """
+    every = -(-blocks.n_samples // LARGE)
+    keys = np.concatenate(blocks.each(partial(_hashed, varies=varies, every=every)))
+    distinct = len(np.unique(keys))
+    if distinct == len(keys):
+        return 0.0, None
+    share = 1 - distinct / len(keys)
+    few = every == 1
+    fewer = 1 if few else every * (LARGE // _LOOKED_AT)
+    rows = np.concatenate(blocks.each(partial(_hashed_rows, varies=varies, every=fewer)))
+    first = np.unique(row_keys(rows), return_index=True)[1]
+    found = identifiers(rows[first], blocks.n_samples)[: None if few else _IDENTIFIERS]
+    if not found and not share > 0.3:  # rows that are all there equally often need no identifying column
+        return share, None
+    all_keys = np.concatenate(blocks.each(partial(_keys, varies=varies, columns=[entry.columns for entry in found])))
+    labels = np.concatenate(blocks.each(_codes))
+    return share, copied_records(
+        all_keys[:, 0], [(entry, all_keys[:, 1 + i]) for i, entry in enumerate(found)], int(varies.sum()), labels
+    )
+
+
+def _chosen(part: Part, varies: Mask, every: int) -> tuple[Floats, Keys, Mask]:
+    X = np.ascontiguousarray(part.X[:, varies])
+    keys = row_keys(X)
+    # By the upper bits: the lowest ones of a sum of products are not as well mixed.
+    return X, keys, (keys >> np.uint64(20)) % np.uint64(every) == 0
+
+
+def _hashed(part: Part, varies: Mask, every: int) -> Keys:
+    _, keys, seen = _chosen(part, varies, every)
+    return keys[seen]
+
+
+def _hashed_rows(part: Part, varies: Mask, every: int) -> Floats:
+    X, _, seen = _chosen(part, varies, every)
+    return X[seen]
+
+
+def _keys(part: Part, varies: Mask, columns: list[tuple[int, ...]]) -> Keys:
+    """Keys of whole rows and of some of their columns."""
+    X = np.ascontiguousarray(part.X[:, varies])
+    return np.stack([row_keys(X), *(row_keys(X[:, list(some)]) for some in columns)], axis=1)
+
+
+def _codes(part: Part) -> Codes:
+    return part.codes

@@ -18,14 +18,13 @@ from ..utils.parallel import Progress
 from .blocks import BLOCK_ROWS, Blocks, Part
 from .cluster import BlockFailed, close_client, dask_module, open_client, reported, wait_for
 from .dask_rows import delayed_rows
-from .dask_workers import alone, sent_once
+from .dask_workers import add_up, alone, sent_once
 
 __all__ = ["DaskBlocks", "Reader", "blocks_from_dask"]
 
 Held = tuple[NDArray[Any], NDArray[Any]]
 Result = TypeVar("Result")
 
-_AT_ONCE = 4  # results that are added in one task: all of them lie in a worker's memory
 _PIECES = 8  # into which a block is cut that was too much for its worker
 
 
@@ -130,13 +129,10 @@ class DaskBlocks(Blocks):
             ]
 
     def _added(self, leaves: Sequence[Any], stage: str) -> Any:
-        """Future of the sum, in the order of the blocks; few results at a time lie in a worker's memory."""
-        bags, delayed = dask_module("dask.bag"), dask_module("dask").delayed
+        """Future of the sum, in the order of the blocks."""
         with reported(self._client, stage):
-            results = bags.from_delayed([delayed(_in_a_list, pure=False)(leaf) for leaf in leaves])
-            total = results.fold(operator.add, split_every=_AT_ONCE)
             # Before further results are made, so that each is let go soon.
-            return self._client.compute(total, priority=10)
+            return self._client.compute(add_up(leaves), priority=10)
 
     def _with_less_memory(
         self, do: Callable[..., Any], smaller: Callable[..., Any], stage: str, first: Callable[..., Any] | None = None
@@ -274,10 +270,6 @@ def _cut(rows: list[Any], sizes: Counts, most: int) -> tuple[list[Any], RowNumbe
 
 
 # --- on the workers -----------------------------------------------------------------------------------------
-
-
-def _in_a_list(result: Any) -> list[Any]:
-    return [result]
 
 
 def _slice(held: Held, start: int, stop: int) -> Held:

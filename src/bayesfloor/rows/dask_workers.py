@@ -1,13 +1,14 @@
 """Tasks on the workers of a Dask cluster: one thread for each, and training through joblib."""
 
 import contextlib
+import operator
 import threading
 import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, partial, reduce
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
@@ -16,7 +17,9 @@ from threadpoolctl import ThreadpoolController
 from ..utils.parallel import Pieces, Progress
 from .cluster import CANCELLED, BlockFailed, address_of, dask_module, lost, reported, wait_for
 
-__all__ = ["DaskWorkers", "alone", "sent_once", "sum_of"]
+__all__ = ["DaskWorkers", "add_up", "alone", "sent_once"]
+
+_AT_ONCE = 4  # results that are added in one task: all of them lie in a worker's memory
 
 _busy = 0
 _busy_lock = threading.Lock()
@@ -88,6 +91,17 @@ def _call(function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*here)
 
 
+def add_up(results: Sequence[Any]) -> Any:
+    """Sum of delayed results or futures, in order, as something delayed; few at a time lie in a worker's memory."""
+    bags, delayed = dask_module("dask.bag"), dask_module("dask").delayed
+    each = bags.from_delayed([delayed(_in_a_list, pure=False)(result) for result in results])
+    return each.fold(operator.add, split_every=_AT_ONCE)
+
+
+def _in_a_list(result: Any) -> list[Any]:
+    return [result]
+
+
 class DaskWorkers:
     """Workers of a cluster, through joblib's Dask backend; see `workers.Workers`.
 
@@ -153,8 +167,3 @@ class DaskWorkers:
             if failed is error:
                 raise
             raise failed from error
-
-
-def sum_of(terms: Sequence[Any]) -> Any:
-    """Sum of results, in order; the results stay as they are."""
-    return reduce(lambda a, b: a + b, terms)

@@ -12,21 +12,19 @@ from numpy.typing import NDArray
 from .._types import Codes, Floats
 from ..errors import DataError, DataTypeError
 from ..utils.checks import listed
-from .copies import copied_records, identifiers
+from .blocks import ArrayBlocks
+from .copies import copies_in_blocks
+from .keys import column_keys, first_occurrence
 from .labels import check_class_sizes, encode_labels, is_missing
 
 __all__ = [
     "Dataset",
     "check_shape",
-    "column_keys",
     "dataset_of",
-    "digest",
     "feature_matrix",
-    "first_occurrence",
     "matrix_from_array",
     "matrix_from_frame",
     "quoted_column",
-    "row_keys",
     "validate",
 ]
 
@@ -169,7 +167,8 @@ def dataset_of(matrix: Floats, names: list[str], classes: NDArray[Any], labels: 
     if constant:
         matrix = np.ascontiguousarray(matrix[:, varies])
     kept = [name for name, keep in zip(names, varies, strict=True) if keep]
-    records, n_duplicates = repeated_rows(matrix, labels)
+    blocks = ArrayBlocks(matrix, labels, len(classes), block_rows=max(1, len(matrix)))
+    share, records = copies_in_blocks(blocks, np.ones(matrix.shape[1], dtype=bool))
     first_column = first_occurrence(column_keys(matrix))
     copies = np.flatnonzero(first_column != np.arange(len(kept)))
     matrix = matrix.view()
@@ -184,20 +183,10 @@ def dataset_of(matrix: Floats, names: list[str], classes: NDArray[Any], labels: 
         n_columns=len(names),
         constant_columns=constant,
         duplicate_columns=tuple((kept[i], kept[first_column[i]]) for i in copies),
-        n_duplicate_rows=n_duplicates,
+        n_duplicate_rows=round(share * len(matrix)),
         copied_share=0.0 if records is None else 1 - (int(records.max()) + 1) / len(matrix),
         records=records,
     )
-
-
-def repeated_rows(matrix: Floats, labels: Codes) -> tuple[Codes | None, int]:
-    """Record of each row where there are copies, and the number of rows that repeat an earlier one."""
-    keys = row_keys(matrix)
-    first = np.unique(keys, return_index=True)[1]
-    if len(first) == len(keys):
-        return None, 0
-    found = [(entry, row_keys(matrix[:, list(entry.columns)])) for entry in identifiers(matrix[first], len(keys))]
-    return copied_records(keys, found, matrix.shape[1], labels), len(keys) - len(first)
 
 
 def feature_matrix(X: Any) -> tuple[Floats, list[str]]:
@@ -302,60 +291,6 @@ def _from_objects(array: NDArray[Any], names: list[str]) -> Floats:
                     "not a string or a container: convert every column to numbers first"
                 ) from None
     return matrix
-
-
-def row_keys(matrix: Floats) -> NDArray[np.uint64]:
-    """64-bit hash of each row's bits: equal rows get equal keys, and others almost surely different ones.
-
-    Comparing keys compares rows, and no sort ever has to move whole rows.
-    """
-    keys = np.zeros(len(matrix), dtype=np.uint64)
-    for j, odd in enumerate(_odd_numbers(matrix.shape[1])):
-        keys += _mixed(matrix[:, j]) * odd
-    return keys
-
-
-def column_keys(matrix: Floats) -> NDArray[np.uint64]:
-    """64-bit hash of each column's bits, as `row_keys`."""
-    odd = _odd_numbers(len(matrix))
-    return np.array([(_mixed(matrix[:, j]) * odd).sum(dtype=np.uint64) for j in range(matrix.shape[1])], np.uint64)
-
-
-def _odd_numbers(n: int) -> NDArray[np.uint64]:
-    return np.random.default_rng(0x5EED).integers(0, 2**63, size=n, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-
-
-def digest(keys: NDArray[np.uint64], codes: Codes) -> int:
-    """One number for rows and classes together that does not depend on the order of the rows.
-
-    Examples
-    --------
-    >>> keys = np.array([3, 4, 5], dtype=np.uint64)
-    >>> digest(keys, np.array([0, 1, 1])) == digest(keys[::-1], np.array([1, 1, 0]))
-    True
-    >>> digest(keys, np.array([0, 1, 1])) == digest(keys, np.array([0, 0, 1]))
-    False
-    """
-    odd = _odd_numbers(1)[0]
-    return int(_stirred(keys + (codes.astype(np.uint64) + np.uint64(1)) * odd).sum(dtype=np.uint64))
-
-
-def _mixed(column: Floats) -> NDArray[np.uint64]:
-    """Bits of each number, stirred: neighbouring numbers share most of them."""
-    return _stirred((column + 0.0).view(np.uint64))  # + 0.0 turns -0.0 into 0.0
-
-
-def _stirred(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of splitmix64."""
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
-
-
-def first_occurrence(keys: NDArray[np.uint64]) -> NDArray[np.intp]:
-    """Index of the first entry equal to each entry."""
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    return first[inverse]
 
 
 def quoted_column(name: str) -> str:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._types import Codes, Floats, RowNumbers
 from .blocks import reference_rows
-from .dataset import row_keys
+from .keys import row_keys
 
 __all__ = ["Standard", "class_keys", "order_by_content", "safe_exponent", "spread_out", "standardize"]
 
