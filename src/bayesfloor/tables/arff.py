@@ -69,7 +69,7 @@ def _header(numbered: Iterator[tuple[int, str]], name: str) -> list[tuple[str, s
             kind = match[2].strip() if match else ""
             if match is None or not (kind.startswith("{") or kind.lower().split()[0] in (*_NUMERIC, "string", "date")):
                 raise DataError(f"{name}, line {number} is no attribute that can be read: {text[:60]!r}")
-            attributes.append((_unquoted(match[1]), kind))
+            attributes.append((_unquote(match[1]), kind))
         elif text and not text.startswith("%") and not text.lower().startswith("@relation"):
             raise DataError(f"{name} is no ARFF file: line {number} is {text[:60]!r}")
     raise DataError(f"{name} is no ARFF file, or it is cut short: there are no @attribute and @data lines")
@@ -107,14 +107,14 @@ def _fields(text: str) -> list[str | None]:
         match = _VALUE.match(text, at)
         if match is None:  # something follows a closing quote
             return fields
-        fields.append(None if match[1] in ("?", "") else _unquoted(match[1]))
+        fields.append(None if match[1] in ("?", "") else _unquote(match[1]))
         if match.end() == len(text) and not match[0].rstrip().endswith(","):
             return fields
         at = match.end()
     return fields
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     if len(text) >= 2 and text[0] in "'\"" and text[-1] == text[0]:
         return re.sub(r"\\(.)", r"\1", text[1:-1])
     return text

@@ -13,17 +13,14 @@ from ..errors import DataError
 from ..utils.checks import listed
 from .table_file import InMemory, TableFile, chunk_rows, first_line
 
-__all__ = ["arrays_of", "npy_rows", "open_npy", "open_npz"]
+__all__ = ["NpyFile", "arrays_of", "npy_rows", "open_npz"]
 
 
-class NpyFile:
+class NpyFile(TableFile):
     """A single table of numbers, which stays on disk: rows are read when they are asked for."""
 
-    notes: tuple[str, ...] = ()
-    side_columns: tuple[str, ...] = ()
-
     def __init__(self, path: Path) -> None:
-        self._array, self._name = _mapped(path), path.name
+        self._array, self._name = _map(path), path.name
         if self._array.ndim == 0 or (self._array.ndim < 2 and not self._array.dtype.names):
             raise _no_table(self._array, self._name)
         self.names = tuple(str(name) for name in _matrix_frame(self._array[:0], self._name).columns)
@@ -46,26 +43,18 @@ class NpyFile:
         for start in range(0, len(self._array), step):
             yield self._rows(slice(start, start + step), columns)
 
-    def settle(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
-        return frame
-
-
-def open_npy(path: Path) -> TableFile:
-    """A single table of numbers."""
-    return NpyFile(path)
-
 
 def npy_rows(path: Path) -> int:
     """Rows of a table of numbers, from what the file says about itself."""
-    array = _mapped(path)
+    array = _map(path)
     return len(array) if array.ndim else 0
 
 
-def _mapped(path: Path) -> Any:
+def _map(path: Path) -> Any:
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError):
-        array = _loaded(path)  # an empty array cannot be mapped; what is wrong with any other is said here
+        array = _load(path)  # an empty array cannot be mapped; what is wrong with any other is said here
     if not isinstance(array, np.ndarray):
         raise DataError(f"{path.name} holds several arrays: name it .npz")
     return array
@@ -73,7 +62,7 @@ def _mapped(path: Path) -> Any:
 
 def arrays_of(path: Path) -> dict[str, Any]:
     """All arrays of an NPZ file, by name."""
-    loaded = _loaded(path)
+    loaded = _load(path)
     if isinstance(loaded, np.ndarray):
         raise DataError(f"{path.name} holds a single array: name it .npy")
     try:
@@ -128,7 +117,7 @@ def _no_table(array: Any, name: str) -> DataError:
     return DataError(f"{name} holds an array of shape {array.shape}: a table with one row per sample is needed")
 
 
-def _loaded(path: Path) -> Any:
+def _load(path: Path) -> Any:
     try:
         return np.load(path, allow_pickle=False)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:

@@ -12,11 +12,8 @@ from .table_file import TableFile, chunk_rows, first_line
 __all__ = ["arrow_bytes", "arrow_rows", "open_feather", "open_parquet"]
 
 
-class ArrowFile:
+class ArrowFile(TableFile):
     """Parquet, Feather or an Arrow stream, by record batches; `batches` starts from the beginning each time."""
-
-    notes: tuple[str, ...] = ()
-    side_columns: tuple[str, ...] = ()
 
     def __init__(self, schema: Any, batches: Callable[[Sequence[str]], Iterator[Any]], name: str) -> None:
         self.names = tuple(schema.names)
@@ -60,9 +57,6 @@ class ArrowFile:
                 table = table.set_column(i, field.name, table.column(i).cast(kind.value_type))
         return table
 
-    def settle(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
-        return frame
-
 
 def _at_most(rows: int, batches: Iterator[Any]) -> Iterator[Any]:
     """Batches of so many rows at most: in an Arrow file one may be the whole table."""
@@ -73,18 +67,22 @@ def _at_most(rows: int, batches: Iterator[Any]) -> Iterator[Any]:
 
 def open_parquet(path: Path) -> TableFile:
     """Columns of a Parquet file."""
-    pa = _pyarrow(path)
-    import pyarrow.parquet as parquet
-
-    try:
-        file = parquet.ParquetFile(path)
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{path.name} is no Parquet file, or it is cut short ({first_line(error)})") from None
+    file = _parquet(path)
     return ArrowFile(
         file.schema_arrow,
         lambda columns: file.iter_batches(batch_size=chunk_rows(len(columns)), columns=list(columns)),
         path.name,
     )
+
+
+def _parquet(path: Path) -> Any:
+    pa = _pyarrow(path)
+    import pyarrow.parquet as parquet
+
+    try:
+        return parquet.ParquetFile(path)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path.name} is no Parquet file, or it is cut short ({first_line(error)})") from None
 
 
 def open_feather(path: Path) -> TableFile:
@@ -136,12 +134,7 @@ def arrow_rows(path: Path) -> int | None:
     """Rows of a Parquet, Feather or Arrow file, from what it says about itself; None for a stream."""
     pa = _pyarrow(path)
     if path.suffix.lower() in (".parquet", ".pq"):
-        import pyarrow.parquet as parquet
-
-        try:
-            return int(parquet.read_metadata(path).num_rows)
-        except (pa.ArrowException, OSError) as error:
-            raise DataError(f"{path.name} is no Parquet file, or it is cut short ({first_line(error)})") from None
+        return int(_parquet(path).metadata.num_rows)
     with open(path, "rb") as file:
         if file.read(6) != b"ARROW1":
             return None

@@ -195,7 +195,7 @@ def _learn(cells: Cells, kind: str, reading: Reading, note: str) -> Encoded:
         n_distinct = len(pd.unique(parts[0][1][~absent]))
     medians = tuple(float(np.median(values[~absent] if n_missing else values)) for _, values in parts)
     recipe = Recipe(reading, medians, n_missing > 0, tuple(range(len(parts) + (n_missing > 0))))
-    filled = recipe.filled(parts, cells.name)
+    filled = recipe.fill(parts, cells.name)
     used = tuple(i for i, (_, values) in enumerate(filled) if (values != values[0]).any())
     if not used:
         return Encoded(Column(cells.name, kind, n_missing, n_distinct, "left out", "constant"))

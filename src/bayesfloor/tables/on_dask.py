@@ -229,7 +229,7 @@ def _share_categories(frames: list[pd.DataFrame]) -> list[pd.DataFrame]:
                 f"column {quoted(str(name))} has ordered categories that differ between partitions: give all "
                 "partitions the same (set_categories)"
             )
-        union = pd.CategoricalDtype(pd.api.types.union_categoricals([frame[name] for frame in frames]).categories)
+        union = pd.CategoricalDtype(list(dict.fromkeys(level for d in dtypes for level in d.categories)))
         frames = [frame.assign(**{str(name): frame[name].astype(union)}) for frame in frames]
     return frames
 

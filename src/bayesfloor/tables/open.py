@@ -10,7 +10,7 @@ from pathlib import Path
 from ..errors import DataError
 from ..utils.parallel import available_memory
 from .arff import parse_arff
-from .arrays import npy_rows, open_npy, open_npz
+from .arrays import NpyFile, npy_rows, open_npz
 from .arrow import arrow_bytes, arrow_rows, open_feather, open_parquet
 from .table_file import InMemory, TableFile, first_line
 from .text import DelimitedFile, JsonLines, open_bytes, text_encoding
@@ -37,7 +37,7 @@ _READERS: dict[str, Callable[[Path], TableFile]] = {
     ".ipc": open_feather,
     ".arff": _arff,
     ".npz": open_npz,
-    ".npy": open_npy,
+    ".npy": NpyFile,
     ".jsonl": JsonLines,
     ".ndjson": JsonLines,
 }

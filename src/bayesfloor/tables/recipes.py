@@ -202,7 +202,7 @@ class Recipe:
     marks_missing: bool
     used: tuple[int, ...]
 
-    def filled(self, parts: Parts, name: str) -> Parts:
+    def fill(self, parts: Parts, name: str) -> Parts:
         """Numbers without gaps."""
         absent = np.isnan(parts[0][1])
         gaps = bool(absent.any())
@@ -218,4 +218,4 @@ class Recipe:
         """Numbers of any rows, and how many surprises there were."""
         parts = self.reading.parts(cells)
         n_unseen = self.reading.n_unseen(cells) if isinstance(self.reading, Levels) else 0
-        return Applied(self.filled(parts, cells.name), int(np.isnan(parts[0][1]).sum()), n_unseen)
+        return Applied(self.fill(parts, cells.name), int(np.isnan(parts[0][1]).sum()), n_unseen)

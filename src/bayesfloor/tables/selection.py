@@ -1,7 +1,7 @@
 """Which columns and rows of a table are used, and their labels."""
 
 import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from ..utils.checks import listed
 from .columns import present_text, quoted
 from .open import check_fits, open_table
 from .table_file import TableFile
-from .target import Labels, count_labels, label_notes, labels_from, settle_labels
+from .target import Labels, PartLabels, count_labels, label_notes, labels_from, settle_labels
 
 __all__ = [
     "ChosenColumns",
@@ -152,8 +152,8 @@ def chosen_columns(
     if target is None and needs_target:
         shown = listed([quoted(n) for n in file.names], 12)
         raise ParameterError(f"say which column of {name} holds the labels (target, --target): it has {shown}")
-    label = "" if target is None else _found(file.names, target, "target", name)
-    group = "" if groups is None else _found(file.names, groups, "groups", name)
+    label = "" if target is None else _find(file.names, target, "target", name)
+    group = "" if groups is None else _find(file.names, groups, "groups", name)
     dropped = _names(file.names, drop, "drop", name)
     kept = _names(file.names, keep, "keep", name)
     if label and label in dropped:
@@ -170,7 +170,7 @@ def chosen_columns(
     return ChosenColumns(label, group, features, used, tuple(n for n in file.names if n not in used))
 
 
-def _found(names: Sequence[str], wanted: str | int, what: str, where: str) -> str:
+def _find(names: Sequence[str], wanted: str | int, what: str, where: str) -> str:
     """Column of this name, or at this position."""
     text = str(wanted)
     if text in names:
@@ -195,7 +195,7 @@ def _names(names: Sequence[str], wanted: Sequence[str], what: str, where: str) -
         if name not in names and len(parts) > 1 and all(part.strip() in names for part in parts):
             found += [part.strip() for part in parts]
         else:
-            found.append(_found(names, name, what, where))
+            found.append(_find(names, name, what, where))
     return found
 
 
@@ -205,7 +205,7 @@ def _names(names: Sequence[str], wanted: Sequence[str], what: str, where: str) -
 def labels_of_file(file: TableFile, label: str, tell: Callable[[int], None] | None = None) -> Labels:
     """Read the column of the labels through; `tell` is told how many rows are done."""
 
-    def parts() -> Iterable[Any]:
+    def parts() -> Iterator[PartLabels]:
         n_rows = 0
         for part in file.chunks([label], [label]):
             yield count_labels(part[label], label)
@@ -319,7 +319,8 @@ def number_groups(parts: Iterable[tuple[Codes, list[str]]]) -> Codes:
     places: dict[str, int] = {}
     numbers = [np.empty(0, dtype=np.int64)]
     for codes, found in parts:
-        numbers.append(np.array([*(places.setdefault(group, len(places)) for group in found), -1])[codes])
+        own = np.array([*(places.setdefault(group, len(places)) for group in found), -1], dtype=np.int64)
+        numbers.append(own[codes])
     groups = np.concatenate(numbers)
     unknown = np.flatnonzero(groups < 0)
     groups[unknown] = groups.max(initial=0) + 1 + np.arange(len(unknown))

@@ -1,7 +1,8 @@
 """What every file of a table offers: columns by name, whole or some rows at a time."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import pandas as pd
 
@@ -22,18 +23,20 @@ def chunk_rows(n_columns: int) -> int:
     return max(1, min(CHUNK_ROWS, _CHUNK_CELLS // max(n_columns, 1)))
 
 
-class TableFile(Protocol):
+class TableFile(ABC):
     """A file with named columns."""
 
     names: tuple[str, ...]
-    side_columns: tuple[str, ...]  # not features unless asked for: labels and groups stored beside the table
-    notes: tuple[str, ...]
+    side_columns: tuple[str, ...] = ()  # not features unless asked for: labels and groups stored beside the table
+    notes: tuple[str, ...] = ()
 
     # `labels` names those columns that are labels: other words mean a missing value there, and no label may be rounded.
 
+    @abstractmethod
     def frame(self, columns: Sequence[str], labels: Sequence[str] = ()) -> pd.DataFrame:
         """These columns, all rows."""
 
+    @abstractmethod
     def chunks(
         self, columns: Sequence[str], labels: Sequence[str] = (), like: Mapping[str, Any] | None = None
     ) -> Iterator[pd.DataFrame]:
@@ -41,9 +44,10 @@ class TableFile(Protocol):
 
     def settle(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
         """Rows picked from chunks, with the types that `frame` would give them."""
+        return frame
 
 
-class InMemory:
+class InMemory(TableFile):
     """A format that is read in one go.
 
     Examples
@@ -51,8 +55,6 @@ class InMemory:
     >>> InMemory(pd.DataFrame({"a": [1, 2]})).names
     ('a',)
     """
-
-    notes: tuple[str, ...] = ()
 
     def __init__(self, frame: pd.DataFrame, side_columns: tuple[str, ...] = ()) -> None:
         self._frame, self.side_columns = frame, side_columns
@@ -65,9 +67,6 @@ class InMemory:
         self, columns: Sequence[str], labels: Sequence[str] = (), like: Mapping[str, Any] | None = None
     ) -> Iterator[pd.DataFrame]:
         yield self.frame(columns)
-
-    def settle(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
-        return frame
 
 
 def first_line(error: BaseException) -> str:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from ..errors import DataError
 from .columns import MISSING_WORDS
-from .table_file import CHUNK_ROWS, chunk_rows
+from .table_file import CHUNK_ROWS, TableFile, chunk_rows
 from .target import typed_labels
 
 __all__ = ["DelimitedFile", "JsonLines", "open_bytes", "text_encoding"]
@@ -72,7 +72,7 @@ def _old_encoding(file: IO[bytes]) -> str:
     return "cp1252"
 
 
-class DelimitedFile:
+class DelimitedFile(TableFile):
     r"""A CSV or TSV file, whole or in chunks of rows.
 
     Examples
@@ -87,12 +87,9 @@ class DelimitedFile:
     (('size', 'kind'), [1.5, 2.5])
     """
 
-    side_columns: tuple[str, ...] = ()
-
     def __init__(self, path: Path) -> None:
         self._path = path
         self._encoding = text_encoding(path)
-        self.notes: tuple[str, ...] = ()
         with io.TextIOWrapper(open_bytes(path), encoding=self._encoding) as text:  # any line ends
             head = "".join(itertools.islice(text, _LOOK))
         if not head.strip():
@@ -252,11 +249,8 @@ def _decimal(lines: Sequence[Sequence[str]]) -> str:
 # --- JSON lines ----------------------------------------------------------------------------------------------
 
 
-class JsonLines:
+class JsonLines(TableFile):
     """One JSON object per line."""
-
-    notes: tuple[str, ...] = ()
-    side_columns: tuple[str, ...] = ()
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -276,7 +270,7 @@ class JsonLines:
                 if not line.strip():
                     continue
                 try:
-                    record = json.loads(line, object_pairs_hook=_unique)
+                    record = json.loads(line, object_pairs_hook=_make_record)
                 except (ValueError, RecursionError) as error:
                     raise DataError(f"{self._path.name}, line {number} is no JSON object: {error}") from None
                 if not isinstance(record, dict):
@@ -301,9 +295,6 @@ class JsonLines:
         if held:
             yield _frame(values, labels)
 
-    def settle(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
-        return frame
-
 
 def _frame(values: dict[str, list[Any]], labels: Sequence[str]) -> pd.DataFrame:
     """Labels as they are: a missing one would turn whole numbers into rounded ones."""
@@ -312,7 +303,7 @@ def _frame(values: dict[str, list[Any]], labels: Sequence[str]) -> pd.DataFrame:
     )
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _make_record(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
         names = [name for name, _ in pairs]
