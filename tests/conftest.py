@@ -3,7 +3,7 @@ import os
 # Before numpy is loaded: tests run side by side, and threads of BLAS that wait for each other cost half of their time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import hypothesis
@@ -30,11 +30,17 @@ def two_learners() -> Iterator[None]:
 
 
 @pytest.fixture
-def whole_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For one test of a file with two learners: all of them."""
+def use_learners(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Says which learners the library has in one test; called without names, it has all of them."""
     from bayesfloor.library.learners import LIBRARY
 
-    monkeypatch.setattr(_LIBRARY, LIBRARY)
+    return lambda *names: monkeypatch.setattr(_LIBRARY, {name: LIBRARY[name] for name in names or LIBRARY})
+
+
+@pytest.fixture
+def whole_library(use_learners: Callable[..., None]) -> None:
+    """For one test of a file with two learners: all of them."""
+    use_learners()
 
 
 @pytest.fixture(scope="session")

@@ -19,6 +19,11 @@ from bayesfloor.floor.result import FloorResult
 from bayesfloor.floor.rule import Evidence, ScoreSpace, judge, shrunk_shares
 from bayesfloor.library.cross_fit import assign_parts, cross_fit
 
+# Where the claim is about the way rows go and not about the learners: two of them, and all of them in the long run.
+FEW_OR_ALL = pytest.mark.parametrize(
+    "learners", [("gaussian", "additive"), pytest.param((), marks=pytest.mark.slow)], ids=["few", "all"]
+)
+
 
 @pytest.fixture(scope="module")
 def sample():
@@ -60,8 +65,10 @@ def test_rows_classes_and_threads_do_not_matter(sample, result: FloorResult) -> 
     np.testing.assert_allclose(renamed_table[np.ix_(columns, columns)], table, atol=1e-6)
 
 
-@pytest.mark.parametrize("factor", [pytest.param(1e-15, marks=pytest.mark.slow), 1e200])
-def test_tiny_and_huge_units_do_not_matter(factor: float) -> None:
+@FEW_OR_ALL
+@pytest.mark.parametrize("factor", [1e-15, 1e200])
+def test_tiny_and_huge_units_do_not_matter(use_learners, learners: tuple, factor: float) -> None:
+    use_learners(*learners)
     X, y = problems.get("gaussians_4d").sample(300, random_state=0)
     known = estimate(X, y, effort="fast", n_jobs=1).floor
     assert abs(estimate(X * factor, y, effort="fast", n_jobs=1).floor - known) < 0.005
@@ -76,25 +83,31 @@ def test_units_of_discrete_columns_do_not_matter() -> None:
     assert abs(estimate(X * 3.7 + 0.1, y, effort="fast", n_jobs=1).floor - known.floor) < 0.005
 
 
-def test_one_wild_entry_does_not_flatten_its_column() -> None:
+@FEW_OR_ALL
+def test_one_wild_entry_does_not_flatten_its_column(use_learners, learners: tuple) -> None:
+    use_learners(*learners)
     X, y = problems.get("gaussians_4d").sample(400, random_state=0)
     known = estimate(X, y, effort="fast", n_jobs=1)
-    X[0, 1] = 1e20
+    X[0, 0] = 1e20  # the column that tells the classes apart: without it the error is above 0.4
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayesfloorWarning)
-        assert abs(estimate(X, y, effort="fast", n_jobs=1).floor - known.floor) < 0.01
+        wild = estimate(X, y, effort="fast", n_jobs=1)
+    assert abs(wild.evidence["error"] - known.evidence["error"]) < 0.02
 
 
 def test_rare_classes_cost_no_learner() -> None:
     rng = np.random.default_rng(2)
-    X, y = rng.normal(size=(600, 3)), np.arange(600) < 6
+    X, y = rng.normal(size=(300, 3)), np.arange(300) < 6
     X[y] += 3
     rare, even = (estimate(X, labels, effort="fast", n_jobs=1) for labels in (y, X[:, 0] > 0))
     assert len(rare.learners) >= len(even.learners) - 1  # small mixtures need rows of their own
 
 
-def test_units_hardly_matter(sample, result: FloorResult) -> None:
+@FEW_OR_ALL
+def test_units_hardly_matter(sample, use_learners, learners: tuple) -> None:
+    use_learners(*learners)
     X, y = sample
+    result = estimate(X, y, effort="fast", n_jobs=1)
     other = estimate(X * [1000.0, 1e-3] + [5.0, -7.0], y, effort="fast", n_jobs=1)
     assert abs(other.floor - result.floor) < 0.005
 
@@ -117,14 +130,17 @@ def test_it_prints_itself(result: FloorResult) -> None:
     assert "no method can certify a lower limit" in text
 
 
-def test_labels_are_escaped_in_html() -> None:
+def test_labels_are_escaped_in_html(use_learners) -> None:
+    use_learners("gaussian")
     X, y = problems.get("mixture_2d").sample(200, random_state=0)
     names = np.array(["<script>alert(1)</script>", "b", "c"])
     html = estimate(X, names[y], effort="fast", n_jobs=1)._repr_html_()
     assert "<script>" not in html
 
 
-def test_held_out_rows_touch_no_choice() -> None:
+@FEW_OR_ALL
+def test_held_out_rows_touch_no_choice(use_learners, learners: tuple) -> None:
+    use_learners(*learners)
     # With all labels of the held-out rows flipped, parts, models, settings and weights must come out the same: on two
     # classes the same decisions then err exactly where they were right.
     X, y = problems.get("moons").sample(400, random_state=0)
@@ -162,8 +178,13 @@ def test_few_or_giant_groups_are_refused(sample) -> None:
         estimate(X, y, groups=[None] * len(y))
 
 
-@pytest.mark.parametrize(("seeds", "most"), [(2, 1), pytest.param(8, 2, marks=pytest.mark.slow)])
-def test_groups_keep_ceiling_and_interval_honest(seeds: int, most: int) -> None:
+@pytest.mark.parametrize(
+    ("seeds", "most", "learners"),
+    [(2, 1, ("gaussian", "neighbours")), pytest.param(8, 2, (), marks=pytest.mark.slow)],
+    ids=["few", "all"],
+)
+def test_groups_keep_ceiling_and_interval_honest(use_learners, seeds: int, most: int, learners: tuple) -> None:
+    use_learners(*learners)
     # 60 records of ten near-copies each, labels drawn at random: the floor is 0.5, and there are 60 facts, not 600.
     outside, above = 0, 0
     for seed in range(seeds):
@@ -177,8 +198,9 @@ def test_groups_keep_ceiling_and_interval_honest(seeds: int, most: int) -> None:
     assert above <= most
 
 
-def test_groups_undo_near_copies() -> None:
-    # Every row three times, but for the last digits: without groups the neighbours copy their label.
+def test_groups_undo_near_copies(use_learners) -> None:
+    # Every row three times, but for the last digits: without groups the trees copy their label.
+    use_learners("gaussian", "trees")
     rng = np.random.default_rng(0)
     X = np.repeat(rng.normal(size=(150, 3)), 3, axis=0) + 1e-6 * rng.normal(size=(450, 3))
     y = np.repeat(rng.permutation(np.arange(150) % 2), 3)
@@ -211,7 +233,8 @@ class NoProbabilities(ClassifierMixin, BaseEstimator):
         return self.model_.predict(X)
 
 
-def test_own_classifiers_join_and_failures_are_named(sample) -> None:
+def test_own_classifiers_join_and_failures_are_named(sample, use_learners) -> None:
+    use_learners("gaussian")
     X, y = sample
     with pytest.warns(BayesfloorWarning, match="Broken.*out of luck.*NotANumber"):
         result = estimate(
@@ -233,7 +256,8 @@ class Reversed(LogisticRegression):
         return self
 
 
-def test_classes_of_a_classifier_in_another_order() -> None:
+def test_classes_of_a_classifier_in_another_order(use_learners) -> None:
+    use_learners("gaussian", "linear")
     X, y = problems.get("gaussians_10d", shift=2).sample(400, random_state=0)
     result = estimate(X, y, classifiers={"mine": Reversed()}, effort="fast", n_jobs=1)
     assert next(s for s in result.learners if s.name == "mine").error < 0.3
@@ -245,14 +269,20 @@ def test_classes_of_a_classifier_in_another_order() -> None:
         estimate(X, y, classifiers="forest")
 
 
-def test_learners_are_judged_under_the_same_priors() -> None:
+def test_learners_are_judged_under_the_same_priors(use_learners) -> None:
+    use_learners("gaussian", "linear", "trees")
     X, y = problems.get("gaussians_4d", prior=0.1).sample(800, random_state=0)
     result = estimate(X, y, priors="balanced", effort="fast", n_jobs=1)
     assert min(s.error for s in result.learners) > result.evidence["error"] - 0.03
 
 
-@pytest.mark.parametrize("seeds", [1, pytest.param(4, marks=pytest.mark.slow)])
-def test_changed_priors(seeds: int) -> None:
+@pytest.mark.parametrize(
+    ("seeds", "learners"),
+    [(1, ("gaussian", "additive")), pytest.param(4, (), marks=pytest.mark.slow)],
+    ids=["few", "all"],
+)
+def test_changed_priors(use_learners, seeds: int, learners: tuple) -> None:
+    use_learners(*learners)
     # The floor is 0.1587 for equal shares and 0.113 for the data's own. The mean over seeds must lie within four
     # standard errors (of the oracle with these class counts) and 0.01 for the bias that the rule may have.
     problem = problems.get("gaussians_4d", prior=0.2)
@@ -268,10 +298,10 @@ def test_changed_priors(seeds: int) -> None:
 
 
 def test_pure_noise_and_separated_classes() -> None:
-    X, y = problems.get("pure_noise").sample(600, random_state=0)
+    X, y = problems.get("pure_noise").sample(300, random_state=0)
     noise = estimate(X, y, effort="fast", n_jobs=1)
     assert 2 / 3 in noise.interval
-    X, y = problems.get("separated").sample(600, random_state=0)
+    X, y = problems.get("separated").sample(300, random_state=0)
     assert estimate(X, y, effort="fast", n_jobs=1).floor < 0.01
 
 
@@ -296,7 +326,7 @@ def test_too_little_data() -> None:
         estimate(rng.normal(size=(20, 2)), np.arange(20) % 2)
     with pytest.raises(DataError, match="class True has 3 rows"):
         estimate(rng.normal(size=(60, 2)), np.arange(60) < 3)
-    tiny = estimate(rng.normal(size=(40, 2)), np.arange(40) % 2, n_jobs=1)
+    tiny = estimate(rng.normal(size=(40, 2)), np.arange(40) % 2, effort="fast", n_jobs=1)
     assert tiny.interval.high - tiny.interval.low > 0.15
 
 
@@ -336,8 +366,13 @@ def test_interval_of_scores_covers(seeds: int, least: int) -> None:
     assert sum(covered) >= least
 
 
-@pytest.mark.parametrize(("seeds", "most"), [(5, 2), pytest.param(30, 5, marks=pytest.mark.slow)])
-def test_ceiling_keeps_its_level(seeds: int, most: int) -> None:
+@pytest.mark.parametrize(
+    ("seeds", "most", "learners"),
+    [(5, 2, ("gaussian", "additive")), pytest.param(30, 5, (), marks=pytest.mark.slow)],
+    ids=["few", "all"],
+)
+def test_ceiling_keeps_its_level(use_learners, seeds: int, most: int, learners: tuple) -> None:
+    use_learners(*learners)
     problem = problems.get("gaussians_4d")
     above = 0
     for seed in range(seeds):
@@ -392,14 +427,16 @@ def test_one_column_of_scores() -> None:
     assert from_scores(np.log(P / (1 - P)), y).floor == pytest.approx(both.floor, abs=5e-3)
 
 
-def test_embeddings_are_estimated(sample) -> None:
+def test_embeddings_are_estimated(sample, use_learners) -> None:
+    use_learners("gaussian", "linear")
     X, y = sample
     assert from_scores(X, y, effort="fast", n_jobs=1).learning_curve
     with pytest.raises(DataError, match="nothing is trained"):
         from_scores(np.eye(3)[y], y, effort="fast")
 
 
-def test_noise_check_compares_with_the_line(sample) -> None:
+def test_noise_check_compares_with_the_line(sample, use_learners) -> None:
+    use_learners("gaussian", "additive")
     check = noise_check(*sample, rhos=(0.5,), effort="fast", n_jobs=1)
     assert check.expected[0] == pytest.approx(check.clean.floor + 0.5 * (2 / 3 - check.clean.floor))
     assert check.largest_gap < 0.08
