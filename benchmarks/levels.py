@@ -181,7 +181,7 @@ def library_of(kind: str) -> Iterator[None]:
             patch("bayesfloor.library.cross_fit.LIBRARY", {name: LIBRARY[name] for name in LIBRARIES[kind]})
         )
         if kind == "ceiling":
-            patches.enter_context(patch("bayesfloor.library.training.pooled", pooled_once))
+            patches.enter_context(patch("bayesfloor.library.training.pool_stage", pooled_once))
             patches.enter_context(patch("bayesfloor.floor._estimate.all_bounds", lambda *_, **__: ()))
             patches.enter_context(
                 patch("bayesfloor.floor._estimate.balls_on_scores", lambda *_, **__: (0.5, "not counted"))

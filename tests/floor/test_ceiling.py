@@ -16,7 +16,7 @@ from bayesfloor.floor.result import FloorResult
 from bayesfloor.floor.rows import LabelledRows
 from bayesfloor.floor.rule import highest_level
 from bayesfloor.library.arrangement import Arrangement
-from bayesfloor.library.cross_fit import folds
+from bayesfloor.library.cross_fit import assign_folds
 from bayesfloor.library.learners import LIBRARY
 from bayesfloor.library.pool import Stage
 from bayesfloor.report.page import render
@@ -41,7 +41,7 @@ def held_out_rows(data, seed: int = 0) -> np.ndarray:
     """Rows that `estimate` would hold out, as numbers of the rows of `data`."""
     arrangement = Arrangement.of(data)
     labels = arrangement.codes[data.labels[arrangement.order]]
-    fold = folds(labels, None, Draws(seed, arrangement.digest).rng("folds"))
+    fold = assign_folds(labels, None, Draws(seed, arrangement.digest).rng("folds"))
     return arrangement.order[fold == 0]
 
 
@@ -228,7 +228,7 @@ def test_a_fixed_number_of_groups_is_held_out() -> None:
     y = np.random.default_rng(0).integers(0, 2, len(groups))
     large = []
     for seed in range(200):
-        fold = folds(y, groups, np.random.default_rng(seed))
+        fold = assign_folds(y, groups, np.random.default_rng(seed))
         held = np.unique(groups[fold == 0])
         assert len(held) == 20
         large.append((held >= 80).mean())
@@ -446,7 +446,7 @@ def test_the_candidate_is_chosen_without_held_out_labels() -> None:
     y, fold = rng.integers(0, 2, 300), rng.integers(0, 5, 300)
     sure = np.log(np.where(np.eye(2)[y] > 0, 0.99, 0.01))[None].astype(np.float32)
     blind = np.log(np.full((1, 300, 2), 0.5)).astype(np.float32)
-    whole, half = (Stage("", 1, ("a",), ("a",), logs) for logs in (sure, blind))
+    whole, half = (Stage(1.0, 1, ("a",), ("a",), logs) for logs in (sure, blind))
     weights = np.full(300, 1 / 300)
     held = held_out_errors(whole, half, y, fold, weights, np.ones(2), rng)
     assert held.constant is not None

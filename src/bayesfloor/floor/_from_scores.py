@@ -12,9 +12,10 @@ from .._types import Floats
 from ..errors import DataError
 from ..library.arrangement import check_size
 from ..library.fold import log_probabilities
-from ..library.pool import Stage, pooled
-from ..rows.dataset import digest, row_keys, validate
+from ..library.pool import Stage, pool_stage
+from ..rows.dataset import validate
 from ..rows.draws import Draws, one_of_each
+from ..rows.keys import digest, row_keys
 from ..rows.labels import plain
 from ..rows.scaling import order_by_content
 from ..utils.checks import check_seed
@@ -82,9 +83,9 @@ def from_scores(
         raise DataError(f"scores of {n_classes} classes need no {', '.join(options)}: nothing is trained")
     check_size(data)
     logs, read_as = _logarithms(given)
-    stage = Stage("given", 0, ("your scores",), ("your scores",), logs[None].astype(np.float32))
+    stage = Stage(1.0, 0, ("your scores",), ("your scores",), logs[None].astype(np.float32))
     order = order_by_content(logs, data.labels, n_classes)  # the answer must not depend on that of the rows
-    P, weights = pooled(
+    P, weights = pool_stage(
         replace(stage, logs=stage.logs[:, order]), data.labels[order], np.random.default_rng(random_state)
     )
     P = P[np.argsort(order)]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from .._types import Codes, Floats, RowNumbers
 from ..library.arrangement import near_points
-from ..library.cross_fit import Library, training
+from ..library.cross_fit import Library, limit_fit_threads
 from ..library.fold import Fold, Unseen
 from ..library.forest import Forests
 from ..library.learners import FOREST
@@ -79,7 +79,7 @@ class Scorer:
         fitted = learned.fitted
         stage = fitted.stages[0]
         pool = Pool.fit(stage, learned.labels, np.arange(len(learned.labels)))
-        task = next(task for task in fitted.tasks if task.stage == 0 and task.seed == 0)
+        task = next(task for task in fitted.tasks if task.fraction == 1 and task.seed == 0)
         fold = fitted.library.fold(learned.rows, learned.labels, task)
         weighty = [(j, float(w)) for j, w in zip(pool.chosen, pool.weights, strict=True) if w > 0]
         grown, forest_weight = None, 0.0
@@ -123,7 +123,7 @@ class Scorer:
         """Probabilities of rows outside the sample; `trained`: they are rows of the first forest."""
         unseen = Unseen(self.fold, near_points(self.standard, X))
         total = np.tile(self.shifts, (len(X), 1))
-        with training():
+        with limit_fit_threads():
             for model, weight in self.models:
                 total += weight * _centred(model(unseen))
                 unseen.forget()
@@ -144,7 +144,7 @@ def _centred(logs: Floats) -> Floats:
 def _trained(fold: Fold, library: Library, setting: tuple[str, str]) -> Any:
     """One setting of a learner, trained."""
     learner, name = setting
-    with training():
+    with limit_fit_threads():
         return library.learners()[learner](fold)[name]
 
 

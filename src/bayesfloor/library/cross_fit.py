@@ -1,7 +1,7 @@
 """Cross-fitted scores: what the library predicts for rows it has not seen, at three sizes of the training set.
 
-One fifth of the rows is held out. The *whole* models (five folds) train on up to four fifths of the rows, the *half*
-and *quarter* models on a half and a quarter of that, never on held-out rows: those then test a classifier that no
+One fifth of the rows is held out. The models of fraction 1 (five folds) train on up to four fifths of the rows, those
+of fractions 1/2 and 1/4 on a half and a quarter of that, never on held-out rows: those then test a classifier that no
 choice made on them has touched.
 """
 
@@ -22,9 +22,22 @@ from .fold import Fold, Unseen, log_probabilities
 from .learners import LIBRARY, Learner, Models
 from .pool import N_FOLDS, Stage
 
-__all__ = ["CrossFit", "Library", "cross_fit", "folds", "training"]
+__all__ = [
+    "N_MODELS",
+    "STAGES",
+    "CrossFit",
+    "Library",
+    "assign_folds",
+    "assign_parts",
+    "cross_fit",
+    "limit_fit_threads",
+]
 
 
+# Models by the fraction of the training rows they see, and the stages made of them: of the smallest there are two
+# predictions for each row, by different models.
+N_MODELS = {1.0: N_FOLDS, 0.5: 2, 0.25: 4}
+STAGES = ((1.0, 0), (0.5, 0), (0.25, 0), (0.25, 1))  # fraction, and which prediction
 _SEEN = 5  # rows of each class that a limited training set keeps
 
 
@@ -33,7 +46,7 @@ _SEEN = 5  # rows of each class that a limited training set keeps
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    stage: int
+    fraction: float
     train: RowNumbers
     predict: Sequence[RowNumbers]  # each set goes to one copy of the stage
     seed: int
@@ -46,7 +59,7 @@ class CrossFit:
     Attributes
     ----------
     stages : list of Stage
-        Whole, half, quarter, and quarter again by other models.
+        Fractions 1, 1/2, 1/4, and 1/4 again by other models: see `STAGES`.
     fold : ndarray
         Fold of each row; fold 0 is held out.
     dropped : list of str
@@ -62,7 +75,7 @@ class CrossFit:
     tasks: list[_Task]
 
 
-def assign_parts(labels: Codes, groups: Codes | None, n_parts: int, rng: np.random.Generator) -> RowNumbers:
+def assign_parts(labels: Codes, groups: Codes | None, n_parts: int, rng: np.random.Generator) -> Codes:
     """Part 0..n_parts-1 of each row, balanced within each class; rows of one group stay together."""
     part = np.empty(len(labels), dtype=np.int64)
     if groups is not None:
@@ -80,7 +93,7 @@ def assign_parts(labels: Codes, groups: Codes | None, n_parts: int, rng: np.rand
     return part
 
 
-def folds(y: Codes, groups: Codes | None, rng: np.random.Generator) -> RowNumbers:
+def assign_folds(y: Codes, groups: Codes | None, rng: np.random.Generator) -> Codes:
     """Fold 0 is a plain random sample of rows, or groups, as a certified count needs; the others are stratified.
 
     Of groups a fixed number: stopping at a fifth of the rows would take large groups too often.
@@ -130,31 +143,31 @@ def cross_fit(
     """
     workers = workers or Threads(1)
     rng = np.random.default_rng(seed) if rng is None else rng
-    fold = folds(y, groups, rng)
+    fold = assign_folds(y, groups, rng)
     free, held = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
     quarter = np.full(len(y), -1)
-    quarter[free] = assign_parts(y[free], None if groups is None else groups[free], 4, rng)
+    quarter[free] = assign_parts(y[free], None if groups is None else groups[free], N_MODELS[0.25], rng)
     tasks = [
-        _Task(0, _at_most(np.flatnonzero(fold != k), y, max_rows, rng), [np.flatnonzero(fold == k)], k)
-        for k in range(N_FOLDS)
+        _Task(1.0, _at_most(np.flatnonzero(fold != k), y, max_rows, rng), [np.flatnonzero(fold == k)], k)
+        for k in range(N_MODELS[1.0])
     ]
-    for k in range(2):
-        train = _at_most(np.flatnonzero((quarter >= 0) & (quarter % 2 == k)), y, max_rows // 2, rng)
+    for k in range(N_MODELS[0.5]):
+        train = _at_most(np.flatnonzero((quarter >= 0) & (quarter % 2 == k)), y, int(0.5 * max_rows), rng)
         others = np.flatnonzero((quarter >= 0) & (quarter % 2 != k))
-        tasks.append(_Task(1, train, [np.concatenate([others, held]) if k == 0 else others], k))
-    for k in range(4):
-        train = _at_most(np.flatnonzero(quarter == k), y, max_rows // 4, rng)
-        sets = [np.flatnonzero(quarter == (k + step) % 4) for step in (1, 2)]
-        tasks.append(_Task(2, train, [np.concatenate([s, held]) for s in sets] if k == 0 else sets, k))
+        tasks.append(_Task(0.5, train, [np.concatenate([others, held]) if k == 0 else others], k))
+    for k in range(N_MODELS[0.25]):
+        train = _at_most(np.flatnonzero(quarter == k), y, int(0.25 * max_rows), rng)
+        sets = [np.flatnonzero(quarter == (k + step) % N_MODELS[0.25]) for step in (1, 2)]
+        tasks.append(_Task(0.25, train, [np.concatenate([s, held]) for s in sets] if k == 0 else sets, k))
     library = Library(n_classes, effort, seed, tuple((extra or {}).items()))
     # The longest first, so that no thread is left with one at the end.
     tasks.sort(key=lambda task: -len(task.train))
-    found = workers.map(_scores_of_unseen, (X, y, library), tasks, "training", progress)
+    found = workers.map(_score_unseen, (X, y, library), tasks, "training", progress)
     results, failures = [scores for scores, _ in found], [failed for _, failed in found]
     dropped = sorted(set().union(*failures))
     if dropped:
         warnings.warn(f"left out, because they failed: {'; '.join(dropped)}", BayesfloorWarning, stacklevel=3)
-    return CrossFit(_gathered(tasks, results, y, n_classes), fold, dropped, library, tasks)
+    return CrossFit(_gather(tasks, results, y, n_classes), fold, dropped, library, tasks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,22 +185,22 @@ class Library:
 
     def learners(self) -> dict[str, Learner]:
         """All learners by name, the user's last."""
-        return {**LIBRARY, **{name: _wrapped(name, model) for name, model in self.extra}}
+        return {**LIBRARY, **{name: _wrap(name, model) for name, model in self.extra}}
 
 
-def _scores_of_unseen(X: Floats, y: Codes, library: Library, task: _Task) -> tuple[dict[str, Any], list[str]]:
+def _score_unseen(X: Floats, y: Codes, library: Library, task: _Task) -> tuple[dict[str, Any], list[str]]:
     """What all learners, trained on the rows of a task, say of the rows they have not seen; and which failed."""
     found: dict[str, dict[str, Singles]] = {}
     failures: list[str] = []
     fold = library.fold(X, y, task)
     if len(np.unique(fold.y)) < 2:
-        return found, failures  # see _gathered
+        return found, failures  # see _gather
     unseen = Unseen(fold, X[np.concatenate(task.predict)])
-    with training():
+    with limit_fit_threads():
         for name, learner in library.learners().items():
             try:
                 scores = {setting: model(unseen) for setting, model in learner(fold).items()}
-                found[name] = _checked(scores, (len(unseen.X), library.n_classes))
+                found[name] = _check(scores, (len(unseen.X), library.n_classes))
             except Exception as error:  # one learner's trouble must not end the run
                 failures.append(f"{name} ({type(error).__name__}: {' '.join(str(error).split())[:120]})")
             unseen.forget()
@@ -196,7 +209,7 @@ def _scores_of_unseen(X: Floats, y: Codes, library: Library, task: _Task) -> tup
 
 
 @contextmanager
-def training() -> Iterator[None]:
+def limit_fit_threads() -> Iterator[None]:
     """One thread for each fit, and no checks of what was checked already."""
     import sklearn.ensemble  # its OpenMP has to be there to be found
 
@@ -212,13 +225,13 @@ def _openmp() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _checked(found: dict[str, Floats], shape: tuple[int, int]) -> dict[str, Singles]:
+def _check(found: dict[str, Floats], shape: tuple[int, int]) -> dict[str, Singles]:
     if any(P.shape != shape or not np.isfinite(P).all() for P in found.values()):
         raise ValueError("its probabilities are not finite, or not one per class")
     return {setting: P.astype(np.float32) for setting, P in found.items()}
 
 
-def _gathered(tasks: Sequence[_Task], results: list[Any], y: Codes, n_classes: int) -> list[Stage]:
+def _gather(tasks: Sequence[_Task], results: list[Any], y: Codes, n_classes: int) -> list[Stage]:
     """Stages with the settings that every model of every stage has.
 
     Where a training set has one class only, as quarters may have of rare ones, all predict that class.
@@ -236,11 +249,11 @@ def _gathered(tasks: Sequence[_Task], results: list[Any], y: Codes, n_classes: i
     keys = [(learner, name) for learner, found in first.items() for name in found if (learner, name) in common]
     n = len(y)
     stages = []
-    for number, name, copy in ((0, "whole", 0), (1, "half", 0), (2, "quarter", 0), (2, "quarter", 1)):
+    for fraction, copy in STAGES:
         logs = np.zeros((len(keys), n, n_classes), dtype=np.float32)
         sizes = []
         for task, found, use in zip(tasks, results, usable, strict=True):
-            if task.stage != number:
+            if task.fraction != fraction:
                 continue
             sizes.append(len(task.train))
             start = sum(len(s) for s in task.predict[:copy])
@@ -252,7 +265,7 @@ def _gathered(tasks: Sequence[_Task], results: list[Any], y: Codes, n_classes: i
             for j, (learner, setting) in enumerate(keys):
                 logs[j, rows] = found[learner][setting][start : start + len(rows)]
         settings, owners = tuple(s for _, s in keys), tuple(learner for learner, _ in keys)
-        stages.append(Stage(name, int(np.median(sizes)), settings, owners, logs))
+        stages.append(Stage(fraction, int(np.median(sizes)), settings, owners, logs))
     return stages
 
 
@@ -267,7 +280,7 @@ def _at_most(rows: RowNumbers, y: Codes, limit: int, rng: np.random.Generator) -
     return np.sort(drawn[np.argsort(place >= _SEEN, kind="stable")][:limit])
 
 
-def _wrapped(name: str, model: Any) -> Learner:
+def _wrap(name: str, model: Any) -> Learner:
     """A scikit-learn classifier as a learner."""
 
     def learner(fold: Fold) -> Models:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from .._types import Codes, Floats, RowNumbers
+from .._types import Codes, Counts, Floats, RowNumbers
 
-__all__ = ["COMPONENTS", "WIDE", "Fold", "Scale", "Unseen", "log_probabilities"]
+__all__ = ["COMPONENTS", "WIDE", "Fold", "Scale", "Unseen", "columns_tried", "log_probabilities"]
 
 
 _LEAST = 1e-4  # no probability is below this: one learner's certainty must not veto all others
@@ -44,7 +44,7 @@ class Fold:
         return len(self.y)
 
     @cached_property
-    def counts(self) -> RowNumbers:
+    def counts(self) -> Counts:
         """Training rows per class."""
         return np.bincount(self.y, minlength=self.n_classes)
 
@@ -96,11 +96,10 @@ class Fold:
         """Extremely randomised trees on the columns and the distances from the centre."""
         from sklearn.ensemble import ExtraTreesClassifier
 
-        d = self.X.shape[1]
         trees = ExtraTreesClassifier(
             {"fast": 40, "balanced": 60, "thorough": 200}[self.effort],
             min_samples_leaf=3,
-            max_features="sqrt" if d < 4 else max(2, min(d // 3, 40)),
+            max_features=columns_tried(self.X.shape[1]),
             random_state=self.seed,
             n_jobs=1,
         )
@@ -200,6 +199,11 @@ class Components:
     def apply(self, Z: Floats) -> Floats:
         """Rows in these coordinates."""
         return np.asarray((Z - self.mean) @ self.axes / self.scale)
+
+
+def columns_tried(d: int) -> int | str:
+    """Columns that a tree looks at for each split, as scikit-learn's `max_features`."""
+    return "sqrt" if d < 4 else max(2, min(d // 3, 40))
 
 
 def log_probabilities(P: Floats, columns: RowNumbers | None = None, n_classes: int | None = None) -> Floats:

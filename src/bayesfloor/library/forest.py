@@ -16,20 +16,20 @@ from .._types import Codes, Floats, RowNumbers
 from ..rows.blocks import Blocks, rows_at
 from ..rows.draws import Draws
 from ..utils.parallel import Progress, Threads, Workers
-from .cross_fit import training
-from .fold import log_probabilities
+from .cross_fit import limit_fit_threads
+from .fold import columns_tried, log_probabilities
 from .learners import FOREST
 from .pool import Stage
 
-__all__ = ["FOREST_ROWS", "Forests", "forest_rows"]
+__all__ = ["FOREST_ROWS", "LEAVES", "TREES", "Forests", "forest_rows"]
 
 
 # Rows of one forest at most.
 FOREST_ROWS = {"fast": 50_000, "balanced": 200_000, "thorough": 500_000}
-_TREES = {"fast": 25, "balanced": 40, "thorough": 60}
+TREES = {"fast": 25, "balanced": 40, "thorough": 60}
 _MOST_BYTES = 2**28  # of the rows of both forests
 _FEWEST = 2_000  # with fewer the library's own trees are as good
-_LEAVES = (1, 5)  # rows: pure leaves where classes hardly overlap, larger ones where they do
+LEAVES = (1, 5)  # rows: pure leaves where classes hardly overlap, larger ones where they do
 
 
 def forest_rows(n: int, n_sample: int, d: int, effort: str) -> int:
@@ -83,13 +83,13 @@ class Forests:
         rng = np.random.default_rng([self.seed, 8])
         order, m = rng.permutation(self.size), self.size
         parts = [order, order[: m // 2], order[: m // 4], order[m // 4 : m // 2]]
-        tasks = [(np.sort(part), leaf) for part in parts for leaf in _LEAVES]
+        tasks = [(np.sort(part), leaf) for part in parts for leaf in LEAVES]
         logs = workers.map(_forest_logs, (self, rows), tasks, "growing forests", progress)
         return [
             replace(
                 stage,
-                names=(*stage.names, *(f"{FOREST} {leaf}" for leaf in _LEAVES)),
-                learner=(*stage.learner, *(FOREST for _ in _LEAVES)),
+                names=(*stage.names, *(f"{FOREST} {leaf}" for leaf in LEAVES)),
+                learner=(*stage.learner, *(FOREST for _ in LEAVES)),
                 logs=np.concatenate([stage.logs, np.stack(logs[2 * i : 2 * i + 2])]),
             )
             for i, stage in enumerate(stages)
@@ -114,15 +114,14 @@ class Forests:
 def _grown(forests: Forests, leaf: int, rows: RowNumbers) -> Any:
     from sklearn.ensemble import ExtraTreesClassifier
 
-    d = forests.X.shape[1]
     trees = ExtraTreesClassifier(
-        _TREES[forests.effort],
+        TREES[forests.effort],
         min_samples_leaf=leaf,
-        max_features="sqrt" if d < 4 else max(2, min(d // 3, 40)),
+        max_features=columns_tried(forests.X.shape[1]),
         random_state=forests.seed,
         n_jobs=1,
     )
-    with training():
+    with limit_fit_threads():
         return trees.fit(forests.X[rows], forests.y[rows])
 
 

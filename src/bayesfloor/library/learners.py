@@ -13,10 +13,10 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import log_softmax
 
-from .._types import Codes, Floats, RowNumbers
+from .._types import Codes, Floats
 from .fold import COMPONENTS, WIDE, Fold, Scale, Unseen, log_probabilities
 
-__all__ = ["FOREST", "LIBRARY", "Learner", "Models"]
+__all__ = ["FOREST", "LIBRARY", "MOST_SETTINGS", "Learner", "Models", "n_landmarks"]
 
 Models = dict[str, Callable[[Unseen], Floats]]
 Learner = Callable[[Fold], Models]
@@ -49,7 +49,7 @@ def _logistic(fold: Fold, columns: Callable[[Unseen], Floats], penalties: Sequen
     return found
 
 
-def _standardized(fold: Fold, expanded: Callable[[Unseen], Floats]) -> Callable[[Unseen], Floats]:
+def _standardize(fold: Fold, expanded: Callable[[Unseen], Floats]) -> Callable[[Unseen], Floats]:
     """The same columns, standardized by the training rows."""
     scale = Scale.of(expanded(fold.own))
     return lambda unseen: scale.apply(expanded(unseen))
@@ -74,7 +74,7 @@ def quadratic(fold: Fold) -> Models:
         parts = [rows, np.minimum(rows**2, 16), np.minimum(distance, _FAR * d), np.log(distance + 0.1 * d)]
         return np.hstack([*parts, np.minimum(radial[:, -1:], _FAR), products])
 
-    return _logistic(fold, _standardized(fold, expanded), (0.01, 0.3, 10.0), "quadratic")
+    return _logistic(fold, _standardize(fold, expanded), (0.01, 0.3, 10.0), "quadratic")
 
 
 def additive(fold: Fold) -> Models:
@@ -92,7 +92,7 @@ def additive(fold: Fold) -> Models:
         bends = [np.maximum(V - at, 0) for at in hinges]
         return np.hstack([*legendre, np.log((1.02 - U) / (1.02 + U)) / 2, *bends])
 
-    return _logistic(fold, _standardized(fold, expanded), (0.02, 0.3, 5.0), "additive")
+    return _logistic(fold, _standardize(fold, expanded), (0.02, 0.3, 5.0), "additive")
 
 
 def distance(fold: Fold) -> Models:
@@ -103,7 +103,7 @@ def distance(fold: Fold) -> Models:
     def bent(unseen: Unseen) -> Floats:
         return np.hstack([np.maximum(distances.of(unseen.radial) - at, 0) for at in hinges])
 
-    return _logistic(fold, _standardized(fold, bent), (1.0, 30.0), "distance")
+    return _logistic(fold, _standardize(fold, bent), (1.0, 30.0), "distance")
 
 
 class _Ranks:
@@ -238,11 +238,9 @@ def kernel(fold: Fold) -> Models:
     """Ridge regression of the class indicators on a Gaussian kernel at some of the rows (Nystroem), several widths."""
     Z = fold.own.weighted
     rng = np.random.default_rng(fold.seed)
-    most = 500 if fold.X.shape[1] <= WIDE else 1000
-    n_landmarks = min(fold.n // 2, int(np.clip(fold.n // 8, 200, most)))
-    landmarks = Z[rng.permutation(fold.n)[:n_landmarks]]
+    landmarks = Z[rng.permutation(fold.n)[: n_landmarks(*fold.X.shape)]]
     to_train, between = _squared(Z, landmarks), _squared(landmarks, landmarks)
-    scale = float(np.median(between[np.triu_indices(n_landmarks, 1)])) or 1.0
+    scale = float(np.median(between[np.triu_indices(len(landmarks), 1)])) or 1.0
     targets = np.eye(fold.n_classes)[fold.y] - fold.prior
 
     def predict(unseen: Unseen, width: float, coefficients: Floats, offset: Floats) -> Floats:
@@ -272,6 +270,11 @@ def kernel(fold: Fold) -> Models:
     return found
 
 
+def n_landmarks(n: int, d: int) -> int:
+    """Rows at which the kernel of so many training rows and columns stands."""
+    return min(n // 2, int(np.clip(n // 8, 200, 500 if d <= WIDE else 1000)))
+
+
 def _squared(A: Floats, B: Floats) -> Floats:
     return np.maximum((A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2 * A @ B.T, 0)
 
@@ -290,10 +293,10 @@ def interactions(fold: Fold) -> Models:
     if not 3 <= Z.shape[1] <= _MOST_COLUMNS:
         return {}
     places = _Ranks(Z)
-    pairs = _strongest_pairs(_binned(places, Z), fold.y, fold.n_classes)
+    pairs = _strongest_pairs(_bin(places, Z), fold.y, fold.n_classes)
 
     def cells(unseen: Unseen) -> Floats:
-        bins = _binned(places, unseen.standard)
+        bins = _bin(places, unseen.standard)
         return np.hstack([np.eye(_BINS**2)[bins[:, i] * _BINS + bins[:, j]] for i, j in pairs])
 
     best = list(pairs[0])
@@ -303,11 +306,11 @@ def interactions(fold: Fold) -> Models:
     }
 
 
-def _binned(places: _Ranks, rows: Floats) -> RowNumbers:
+def _bin(places: _Ranks, rows: Floats) -> Codes:
     return np.minimum((places.of(rows) + 1) / 2 * _BINS, _BINS - 1).astype(np.int64)
 
 
-def _strongest_pairs(bins: RowNumbers, y: Codes, n_classes: int) -> list[tuple[int, int]]:
+def _strongest_pairs(bins: Codes, y: Codes, n_classes: int) -> list[tuple[int, int]]:
     """Pairs by mutual information with the class beyond that of the two columns by themselves."""
 
     def information(codes: Codes, n_codes: int) -> float:
@@ -403,3 +406,6 @@ LIBRARY: dict[str, Learner] = {
     "boosting": boosting,
     "network": network,
 }
+
+# Settings of all learners together, where every one of them applies.
+MOST_SETTINGS = {"fast": 43, "balanced": 45, "thorough": 45}

@@ -8,7 +8,7 @@ from scipy.special import log_softmax
 
 from .._types import Codes, Floats, RowNumbers, Singles
 
-__all__ = ["N_FOLDS", "Pool", "Stage", "pooled"]
+__all__ = ["N_FOLDS", "Pool", "Stage", "pool_stage"]
 
 
 N_FOLDS = 5
@@ -22,8 +22,8 @@ class Stage:
 
     Attributes
     ----------
-    name : str
-        "whole", "half" or "quarter".
+    fraction : float
+        Of the training rows there are: 1, 1/2 or 1/4.
     n_train : int
         Rows each model was trained on.
     names : tuple of str
@@ -32,7 +32,7 @@ class Stage:
         Log-probabilities of rows that the model had not seen.
     """
 
-    name: str
+    fraction: float
     n_train: int
     names: tuple[str, ...]
     learner: tuple[str, ...]
@@ -59,7 +59,7 @@ class Pool:
             if learner not in best or losses[j] < losses[best[learner]]:
                 best[learner] = j
         chosen = tuple(best.values())
-        T = _centred(stage.logs[np.ix_(np.array(chosen), rows)])
+        T = _centre(stage.logs[np.ix_(np.array(chosen), rows)])
         n_classes = T.shape[2]
         at, n, k = np.arange(len(rows)), len(rows), len(chosen)
 
@@ -84,16 +84,16 @@ class Pool:
 
     def predict(self, stage: Stage, rows: RowNumbers) -> Floats:
         """Pooled probabilities of these rows."""
-        T = _centred(stage.logs[np.ix_(np.array(self.chosen), rows)])
+        T = _centre(stage.logs[np.ix_(np.array(self.chosen), rows)])
         return np.exp(log_softmax(np.tensordot(self.weights, T, 1) + self.shifts, axis=1))
 
 
-def _centred(logs: Singles) -> Floats:
+def _centre(logs: Singles) -> Floats:
     logs = logs.astype(np.float64)
     return logs - logs.mean(axis=2, keepdims=True)
 
 
-def pooled(
+def pool_stage(
     stage: Stage, y: Codes, rng: np.random.Generator, groups: Codes | None = None
 ) -> tuple[Floats, dict[str, float]]:
     """Cross-fitted probabilities of all rows, and the mean weight of each learner."""

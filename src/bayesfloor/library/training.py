@@ -12,7 +12,7 @@ from ..rows.draws import Draws
 from ..utils.parallel import Progress, Workers
 from .arrangement import EFFORTS, Arrangement
 from .cross_fit import CrossFit, cross_fit
-from .pool import pooled
+from .pool import pool_stage
 
 __all__ = ["Learned", "Trained", "reweight", "train"]
 
@@ -52,7 +52,7 @@ class Trained:
         for stage in stages:
             if progress is not None:
                 progress("pooling", len(pools), len(stages))
-            pools.append(pooled(stage, self.labels, self.draws.rng("pooling"), self.groups))
+            pools.append(pool_stage(stage, self.labels, self.draws.rng("pooling"), self.groups))
         if progress is not None:
             progress("pooling", len(pools), len(stages))
         P = [reweight(P, self.change) for P, _ in pools]
