@@ -20,7 +20,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from bayesfloor import estimate, problems
-from bayesfloor.floor.costs import calibrate, features, memory_features
+from bayesfloor.floor._plan import calibrate, features, memory_features
 from bayesfloor.rows.blocks import BLOCK_ROWS
 from bayesfloor.utils.parallel import n_threads
 

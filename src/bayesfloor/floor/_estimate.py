@@ -25,10 +25,10 @@ from ..library.training import Learned, Trained, train
 from ..rows.blocks import ArrayBlocks, Blocks, Part
 from ..rows.scaling import Standard
 from ..utils.parallel import Pieces, Progress, Workers, n_threads
+from ._plan import measured_costs, memory_features
 from .balls import balls_on_columns, balls_on_scores, pair_table
 from .ceiling import HeldOut, held_out_errors
 from .conclusion import Counted, conclude
-from .costs import measured_costs, memory_features
 from .result import FloorResult
 from .rows import LabelledRows, Sample, open_rows
 from .rule import summarise
@@ -37,7 +37,7 @@ from .settings import Request, Run
 
 __all__ = ["estimate"]
 
-_BOUND_ROWS = 10_000
+BOUND_ROWS = 10_000
 
 
 def estimate(
@@ -352,8 +352,8 @@ def _held_out(learned: Learned, sample: Sample, sums: _Sums, priors: Floats | No
 def _bounds(learned: Learned, n: int, n_jobs: int | None) -> tuple[Bound, ...]:
     """Bounds from so many rows at most: they are there for comparison, and cost the square of the rows."""
     X, y = learned.rows, learned.labels
-    if len(X) > _BOUND_ROWS:
-        chosen = np.sort(learned.draws.rng("bounds").permutation(len(X))[:_BOUND_ROWS])
+    if len(X) > BOUND_ROWS:
+        chosen = np.sort(learned.draws.rng("bounds").permutation(len(X))[:BOUND_ROWS])
         X, y = X[chosen], y[chosen]
     bounds = all_bounds(X, y, n_jobs=n_jobs)
     if len(X) == n:

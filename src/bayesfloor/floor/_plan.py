@@ -1,24 +1,37 @@
-"""What an estimate will take, before it starts: time, memory, bytes moved."""
+"""What an estimate will take, before it starts: time and memory, as sums of costs measured before."""
 
+import json
 import numbers
+import time
+import warnings
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
 import numpy as np
 
 from ..errors import ParameterError
 from ..library.arrangement import EFFORTS
-from ..library.forest import forest_rows
-from ..rows.blocks import BLOCK_ROWS, LARGE
-from ..utils.parallel import n_threads
-from .balls import MAX_QUERIES
-from .costs import SETTINGS, calibrate, features, measured_costs, memory_features
-from .settings import Run
+from ..library.cross_fit import N_MODELS, STAGES, limit_fit_threads
+from ..library.fold import WIDE, Fold, Unseen, columns_tried
+from ..library.forest import LEAVES, TREES, forest_rows
+from ..library.learners import LIBRARY, MOST_SETTINGS, n_landmarks
+from ..library.pool import N_FOLDS
+from ..rows.blocks import BLOCK_ROWS
+from ..utils.checks import check_whole
+from ..utils.parallel import n_threads, run_tasks
+from .balls import FEW_FEATURES, MAX_QUERIES
+from .rule import BALL_CLASSES, DIMENSIONS
+from .settings import ROW_BYTES, Run
 
-__all__ = ["Plan", "plan"]
+__all__ = ["Plan", "calibrate", "features", "measured_costs", "memory_features", "plan"]
 
-_RADII = 12
 _MODEL_ROWS_BYTES = 24  # per training row and column: rows as they are, standardized, weighted
 _MODEL_BYTES = 12 * 2**20  # trees, landmarks, networks
+_NODES = 0.4  # of a tree, for each row of its forest
+_CALIBRATION_SECONDS = 1.0
+_PROBES = ("trees", "kernel", "neighbours", "boosting", "network")  # learners that tell how fast the machine is
 
 
 @dataclass(frozen=True)
@@ -33,14 +46,10 @@ class Plan:
         Rows that the library is cross-fitted on; all others are scored.
     seconds : float
         Expected time: `stages` has its parts.
-    flops : float
-        Floating-point operations of scoring and counting, the parts that grow with the rows.
     memory : float
         Bytes at the peak, of the process that calls (with one machine: of all).
     memory_per_worker : float
         Bytes at the peak on each worker of a cluster; 0 without one.
-    bytes_moved : float
-        Between the machines of a cluster; 0 without one.
     stages : dict
         Seconds of each stage.
     speed : float
@@ -54,10 +63,8 @@ class Plan:
     effort: str
     sample_rows: int
     seconds: float
-    flops: float
     memory: float
     memory_per_worker: float
-    bytes_moved: float
     stages: dict[str, float]
     speed: float
 
@@ -71,8 +78,6 @@ class Plan:
             f"time; {'all rows scored' if self.sample_rows < self.n else 'every row scored by models without it'}",
             f"memory    about {_size(self.memory)} here"
             + (f", {_size(self.memory_per_worker)} on each worker" if self.workers else ""),
-            f"work      {self.flops:.1e} operations to score and count"
-            + (f"; {_size(self.bytes_moved)} moved between machines" if self.workers else ""),
         ]
         return "\n".join(lines)
 
@@ -118,8 +123,7 @@ def plan(
     True
     """
     for name, value, least in (("n", n, 30), ("d", d, 1), ("classes", classes, 2), ("workers", workers, 0)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise ParameterError(f"{name} must be a whole number of at least {least}, got {value!r}")
+        check_whole(name, value, least)
     if not isinstance(effort, str) or effort not in EFFORTS:
         raise ParameterError(f"effort must be one of {', '.join(EFFORTS)}; got {effort!r}")
     if run is not None and not isinstance(run, Run):
@@ -134,11 +138,11 @@ def plan(
     stages = {}
     for name, terms in features(int(n), int(d), int(classes), sample, effort).items():
         seconds = sum(terms[term] * weight for term, weight in costs["seconds"][name].items()) / speed
-        # Costs were measured with the threads of one machine; the sample makes eleven tasks, blocks are many.
+        # Costs were measured with the threads of one machine; the sample makes a task for each model, blocks are many.
         if workers and sample < n:  # smaller tables are brought here
             seconds *= costs["threads"] / {
-                "training": min(workers, 11),
-                "growing forests": min(workers, 8),
+                "training": min(workers, sum(N_MODELS.values())),
+                "growing forests": min(workers, len(STAGES) * len(LEAVES)),
                 "scoring": workers,
                 "counting": workers,
             }.get(name, 1)
@@ -152,10 +156,8 @@ def plan(
         effort=effort,
         sample_rows=sample,
         seconds=sum(stages.values()),
-        flops=_flops(n, d, classes, sample, effort),
         memory=_memory(n, d, classes, sample, effort, threads, block, in_memory, on_cluster=workers > 0),
         memory_per_worker=_worker_memory(n, d, classes, workers, sample, effort, block) if workers else 0.0,
-        bytes_moved=_moved(n, d, classes, workers, sample, effort) if workers else 0.0,
         stages=stages,
         speed=speed,
     )
@@ -174,37 +176,17 @@ def _memory(
 
 def _model_bytes(n: int, d: int, classes: int, sample: int, effort: str) -> float:
     """Training rows in several coordinates, and two forests with a node or two for each of their rows."""
-    nodes = 2 * 40 * forest_rows(n, sample, d, effort) * 0.4
-    return _MODEL_BYTES + _MODEL_ROWS_BYTES * min(4 * sample // 5, EFFORTS[effort]) * d + nodes * (64 + 8 * classes)
+    nodes = 2 * TREES[effort] * forest_rows(n, sample, d, effort) * _NODES
+    return _MODEL_BYTES + _MODEL_ROWS_BYTES * _trained_rows(sample, effort) * d + nodes * (64 + 8 * classes)
 
 
 def _worker_memory(n: int, d: int, classes: int, workers: int, sample: int, effort: str, block: int) -> float:
     """Its share of the table, scores and coordinates, a block at work, the models or a task of the cross-fit."""
     costs = measured_costs()["bytes"]
     share = 8.0 * n / workers * (d + classes + min(classes - 1, 4))
-    task = 8.0 * sample * d + 4.0 * SETTINGS[effort] * sample * classes / 2
-    work = _model_bytes(n, d, classes, sample, effort) + 16_000.0 * block
+    task = 8.0 * sample * d + 4.0 * MOST_SETTINGS[effort] * sample * classes / 2
+    work = _model_bytes(n, d, classes, sample, effort) + float(ROW_BYTES) * block
     return float(costs["base"] * 2**20 + share + max(task, work))
-
-
-def _moved(n: int, d: int, classes: int, workers: int, sample: int, effort: str) -> float:
-    """Sample to the client and to all workers, predictions back, models and queries to all, counts up a tree."""
-    queries = min(n, MAX_QUERIES)
-    to_all = 8.0 * sample * d + _model_bytes(n, d, classes, sample, effort) + 8.0 * queries * min(classes - 1, 4)
-    back = 8.0 * sample * d + 4.0 * SETTINGS[effort] * 4 * sample * classes
-    counts = 4.0 * queries * classes * _RADII
-    reference = 0.0 if n <= LARGE else 8.0 * LARGE * min(classes - 1, 4)
-    return workers * (to_all + counts) + back + reference
-
-
-def _flops(n: int, d: int, classes: int, sample: int, effort: str) -> float:
-    """Products with training rows (neighbours, twice) and landmarks, trees, networks; distances of the balls."""
-    trained = min(4 * sample // 5, EFFORTS[effort])
-    width = min(d, 256)
-    per_row = (
-        2.0 * (2 * trained * width + 500 * (width + classes) + 64 * (width + 64 + classes) * 2) + 60 * 12 * classes
-    )
-    return n * per_row + 3.0 * min(n, MAX_QUERIES) * n * min(classes - 1, 4)
 
 
 def _duration(seconds: float) -> str:
@@ -219,3 +201,115 @@ def _size(n_bytes: float) -> str:
             return f"{n_bytes:.1f} {unit}" if n_bytes < 10 else f"{n_bytes:.0f} {unit}"
         n_bytes /= 1024
     return f"{n_bytes:.1f} TB"
+
+
+# --- what time and memory are sums of, and how fast this machine is ---------------------------------------------------
+
+
+def features(n: int, d: int, classes: int, sample: int, effort: str) -> dict[str, dict[str, float]]:
+    """What each stage's time is a sum of: rows, and rows times columns or classes."""
+    from ._estimate import BOUND_ROWS
+
+    trained = _trained_rows(sample, effort)
+    is_all = sample == n
+    narrow, wide = min(d, WIDE), max(0, d - WIDE)
+    fits = trained * sum(fraction * n_models for fraction, n_models in N_MODELS.items())
+    scored = float(len(STAGES) * sample)
+    new = 0.0 if is_all else float(n - sample)
+    near = trained * narrow / 1e4  # neighbours look at every training row
+    dimensions = min(classes - 1, DIMENSIONS)
+    in_scores = n if classes <= BALL_CLASSES else sample  # rows among which the balls on the scores count
+    bounded = min(sample, BOUND_ROWS) ** 2 * 1e-6
+    final = 0.0 if is_all else float(trained)
+    m = 0 if is_all else forest_rows(n, sample, d, effort)
+    # Forests of each stage and leaf, and in the end two of all their rows.
+    grown = m * (len(LEAVES) * sum(fraction for fraction, _ in STAGES) + 2)
+    level = grown * np.log2(max(2, m))  # a level of a tree looks at every row
+    tried = columns_tried(d)
+    return {
+        "training": {
+            "task": float(sum(N_MODELS.values())),
+            "fit": fits,
+            "fit d": fits * narrow,
+            "fit C": fits * classes,
+            "fit d C": fits * narrow * classes,
+            "fit wide": fits * wide,
+            "row": scored,
+            "row d": scored * narrow,
+            "row C": scored * classes,
+            "row near": scored * near,
+        },
+        "pooling": {"row": float(sample), "row C": float(sample * classes)},
+        "growing forests": {"row": grown, "level": level, "level d": level * (tried if isinstance(tried, int) else 1)},
+        "final models": {"fit": final, "fit d C": final * narrow * classes},
+        "scoring": {
+            "row": new,
+            "row d": new * narrow,
+            "row C": new * classes,
+            "row near": new * near,
+            "row forest": new * np.log2(max(1, m)),
+        },
+        "counting": {
+            "row": float(n),
+            "query": _queries(in_scores) * dimensions,
+            "raw": _queries(n) * d if d <= FEW_FEATURES else 0.0,
+        },
+        "bounds": {"pair": bounded, "pair d": bounded * narrow},
+    }
+
+
+def _trained_rows(sample: int, effort: str) -> int:
+    """Rows that a model of fraction 1 is trained on."""
+    return min((N_FOLDS - 1) * sample // N_FOLDS, EFFORTS[effort])
+
+
+def _queries(n: int) -> float:
+    """Balls among so many rows, each as deep as their tree."""
+    return float(min(n, MAX_QUERIES) * np.log2(n))
+
+
+def calibrate(threads: int) -> float:
+    """Probes per second, in so many threads: a small part of the library's own work, for about a second."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 400)
+    X = rng.normal(size=(400, 10)) + y[:, None]
+
+    def probe(_: int) -> None:
+        fold = Fold(X, y, 3, 0)
+        unseen = Unseen(fold, X)
+        with limit_fit_threads():
+            for name in _PROBES:
+                for model in LIBRARY[name](fold).values():
+                    model(unseen)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        probe(0)  # loads and compiles
+        started, done = time.perf_counter(), 0
+        while time.perf_counter() - started < _CALIBRATION_SECONDS:
+            run_tasks(probe, range(threads), threads)
+            done += threads
+        return done / (time.perf_counter() - started)
+
+
+@cache
+def measured_costs() -> dict[str, Any]:
+    """Seconds per feature, measured by benchmarks/plan_costs.py."""
+    return dict(json.loads(files(__package__).joinpath("plan_costs.json").read_text(encoding="utf-8")))
+
+
+def memory_features(
+    n: int, d: int, classes: int, sample: int, effort: str, threads: int, block: int, in_memory: bool = True
+) -> dict[str, float]:
+    """What the peak of memory is a sum of, in bytes as far as they can be counted."""
+    m = forest_rows(n, sample, d, effort) if sample < n else 0
+    at_once = threads * min(sample, EFFORTS[effort] * 2)  # rows that tasks predict at the same time
+    return {
+        "base": 2.0**20,
+        "table": 8.0 * n * (d * in_memory + classes + 6),
+        "predictions": 4.0 * MOST_SETTINGS[effort] * sample * classes * 8,
+        "kernels": 8.0 * n_landmarks(_trained_rows(sample, effort), d) * at_once,
+        "sample": 8.0 * d * at_once,
+        "block": float(ROW_BYTES) * threads * block if sample < n else 0.0,
+        "forest": float(TREES[effort]) * m * (64 + 8 * classes),
+    }

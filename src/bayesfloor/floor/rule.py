@@ -20,6 +20,7 @@ from ..errors import ParameterError
 
 __all__ = [
     "BALL_CLASSES",
+    "DIMENSIONS",
     "Evidence",
     "Judgement",
     "ScoreSpace",
@@ -34,7 +35,7 @@ __all__ = [
 
 _SURELY = 3.0  # standard errors
 _HELD = 5  # rows that hold the slope of labels on margins to 1, where hardly a decision is unsettled
-_DIMENSIONS = 4  # balls stay full up to about so many
+DIMENSIONS = 4  # balls stay full up to about so many
 BEYOND = 4  # residuals beyond each end of an interval, so that its quantile is no single problem's
 BALL_CLASSES = 3  # ... and are as good as the best up to two
 _CLASSES = 5  # up to so many classes the scores are taken whole, C - 1 dimensions
@@ -183,7 +184,7 @@ class ScoreSpace:
         mean = logs.mean(axis=0)
         logs -= mean
         _, vectors = np.linalg.eigh(logs.T @ logs)
-        kept = n_classes - 1 if n_classes <= _CLASSES else _DIMENSIONS
+        kept = n_classes - 1 if n_classes <= _CLASSES else DIMENSIONS
         return cls(mean, vectors[:, ::-1][:, :kept])
 
     @property

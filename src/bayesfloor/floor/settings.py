@@ -2,7 +2,6 @@
 
 import hashlib
 import math
-import numbers
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from ..library.arrangement import EFFORTS
 from ..rows.block_dataset import fingerprint
 from ..rows.blocks import BLOCK_ROWS, LARGE
 from ..rows.labels import plain
-from ..utils.checks import check_seed
+from ..utils.checks import check_seed, check_whole
 from ..utils.intervals import check_level
 from ..utils.parallel import Progress, available_memory
 from ..utils.sources import source_key
@@ -28,14 +27,14 @@ from .rule import check_carried
 if TYPE_CHECKING:
     from .rows import LabelledRows
 
-__all__ = ["Request", "Run", "bytes_of"]
+__all__ = ["ROW_BYTES", "Request", "Run", "bytes_of"]
 
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 # Rows that the library is cross-fitted on if there are more than `LARGE`; the others are only scored.
 _SAMPLE_ROWS = 20_000
 _FEWEST = 100
 # Bytes that scoring a row takes, measured: a kernel at 500 rows and candidates for 135 neighbours are most of it.
-_ROW_BYTES = 16_000
+ROW_BYTES = 16_000
 
 
 @dataclass(frozen=True)
@@ -76,10 +75,8 @@ class Run:
         if self.memory_limit is not None:
             bytes_of(self.memory_limit)
         for name, least in (("sample_rows", _FEWEST), ("block_rows", 1)):
-            value = getattr(self, name)
-            whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-            if value is not None and (not whole or value < least):
-                raise ParameterError(f"{name} must be a whole number of at least {least}, got {value!r}")
+            if getattr(self, name) is not None:
+                check_whole(name, getattr(self, name), least)
         if self.checkpoint is not None and not isinstance(self.checkpoint, str | Path):
             raise ParameterError(f"checkpoint must be the name of a folder, got {self.checkpoint!r}")
 
@@ -97,7 +94,7 @@ class Run:
     def rows_at_a_time(self, threads: int, n_columns: int) -> int:
         """Rows of a block, so that all threads together stay within a quarter of the memory."""
         most = BLOCK_ROWS if self.block_rows is None else self.block_rows
-        fitting = self.memory // 4 // (threads * (_ROW_BYTES + 80 * n_columns))
+        fitting = self.memory // 4 // (threads * (ROW_BYTES + 80 * n_columns))
         if fitting < 64:
             raise ParameterError(
                 f"memory_limit of {self.memory:,} bytes is too little to score rows of {n_columns} columns in "
