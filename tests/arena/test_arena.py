@@ -174,9 +174,9 @@ def test_results_of_another_definition_are_refused(tmp_path: Path) -> None:
         ({"problems": []}, "at least one"),
         ({"problems": ["moons", "moons"]}, "two problems"),
         ({"problems": ["mons"]}, "moons"),
-        ({"sizes": [3]}, "10 at least"),
+        ({"sizes": [3]}, "at least 10"),
         ({"estimators": {"mine": None}}, "must be functions"),
-        ({"n_seeds": 2.5}, "whole numbers"),
+        ({"n_seeds": 2.5}, "n_seeds must be a whole number"),
         ({"n_seeds": 0}, "one seed"),
     ],
 )

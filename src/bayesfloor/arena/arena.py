@@ -18,7 +18,9 @@ from threadpoolctl import threadpool_limits
 
 from ..errors import DataError, ParameterError
 from ..problems.problems import Problem, get, names
+from ..utils.checks import check_whole
 from ..utils.parallel import Progress, n_threads
+from ..utils.sources import source_key
 from .leaderboard import ArenaResult, Record
 
 __all__ = ["default_estimators", "installed_rivals", "run"]
@@ -87,7 +89,7 @@ def run(
     if isinstance(problems, str):
         problems = [problems]
     arena = [get(p) if isinstance(p, str) else p for p in (names() if problems is None else problems)]
-    sizes = _checked(arena, sizes, n_seeds)
+    sizes = _check_sizes(arena, sizes, n_seeds)
     file = None if path is None else Path(path)
     done = {} if file is None else _load(file, arena)
     tasks = [
@@ -136,19 +138,19 @@ def installed_rivals() -> dict[str, Estimator]:
 def _dataeval_nearest(X: Any, y: Any, random_state: Any = 0) -> float:
     from dataeval.core import ber_knn
 
-    return _midpoint(ber_knn(X, y, 1))
+    return _middle(ber_knn(X, y, 1))
 
 
 def _dataeval_root_n(X: Any, y: Any, random_state: Any = 0) -> float:
     from dataeval.core import ber_knn
 
-    return _midpoint(ber_knn(X, y, int(np.sqrt(len(X))) // 2 * 2 + 1))
+    return _middle(ber_knn(X, y, int(np.sqrt(len(X))) // 2 * 2 + 1))
 
 
 def _dataeval_tree(X: Any, y: Any, random_state: Any = 0) -> float:
     from dataeval.core import ber_mst
 
-    return _midpoint(ber_mst(X, y))
+    return _middle(ber_mst(X, y))
 
 
 def _dataeval_tree_lower(X: Any, y: Any, random_state: Any = 0) -> float:
@@ -157,7 +159,7 @@ def _dataeval_tree_lower(X: Any, y: Any, random_state: Any = 0) -> float:
     return float(ber_mst(X, y)["lower_bound"])
 
 
-def _midpoint(bounds: Any) -> float:
+def _middle(bounds: Any) -> float:
     return float(bounds["lower_bound"] + bounds["upper_bound"]) / 2
 
 
@@ -217,7 +219,7 @@ def _one(name: str, estimator: Estimator | None, problem: Problem, n: int, seed:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             answer = problem.oracle_error(X, y) if estimator is None else estimator(X, y, random_state=seed)
-        estimate, low, high = _parsed(answer)
+        estimate, low, high = _parse(answer)
     except (Exception, SystemExit) as error:  # whatever a third-party tool throws is a result too
         failure = _message(error)
     seconds = round(time.perf_counter() - started, 4)
@@ -232,7 +234,7 @@ def _message(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}"[:300]
 
 
-def _parsed(answer: Any) -> tuple[float, float | None, float | None]:
+def _parse(answer: Any) -> tuple[float, float | None, float | None]:
     if hasattr(answer, "floor") and hasattr(answer, "interval"):
         parts: tuple[Any, ...] = (answer.floor, answer.interval.low, answer.interval.high)
     else:
@@ -247,17 +249,16 @@ def _parsed(answer: Any) -> tuple[float, float | None, float | None]:
     return (numbers[0], None, None) if len(numbers) == 1 else (numbers[0], numbers[1], numbers[2])
 
 
-def _checked(arena: Sequence[Problem], sizes: Sequence[int], n_seeds: int) -> list[int]:
+def _check_sizes(arena: Sequence[Problem], sizes: Sequence[int], n_seeds: int) -> list[int]:
     """Sizes as plain numbers, each once."""
     repeated = [p.name for i, p in enumerate(arena) if p.name in {q.name for q in arena[:i]}]
     if repeated:
         raise ParameterError(f"two problems are named {repeated[0]!r}: give them different names")
     wanted = list(sizes) if isinstance(sizes, Iterable) else [sizes]
-    if any(isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 10 for n in wanted):
-        raise ParameterError(f"sizes must be whole numbers, 10 at least; got {wanted}")
-    if not arena or not wanted or not isinstance(n_seeds, int | np.integer) or n_seeds < 1:
-        raise ParameterError("at least one problem, one size and one seed (whole numbers) are needed")
-    return list(dict.fromkeys(int(n) for n in wanted))
+    if not arena or not wanted:
+        raise ParameterError("at least one problem and one size are needed")
+    check_whole("n_seeds", n_seeds, 1)
+    return list(dict.fromkeys(check_whole("each of sizes", n, 10) for n in wanted))
 
 
 # --- the file of results ------------------------------------------------------------------------------------
@@ -269,7 +270,7 @@ def _key(estimator: str, problem: str, n: int, seed: int) -> tuple[str, str, int
 
 def _load(file: Path, arena: Sequence[Problem]) -> dict[tuple[str, str, int, int], Record]:
     """What an earlier run has left; a line that was cut off by an interruption is removed."""
-    header = {"arena": _SCHEMA, "bayesfloor": version("bayesfloor"), "code": _code_key()}
+    header = {"arena": _SCHEMA, "bayesfloor": version("bayesfloor"), "code": source_key()}
     if not file.exists():
         try:
             file.write_text(json.dumps(header) + "\n", encoding="utf-8")
@@ -305,14 +306,6 @@ def _load(file: Path, arena: Sequence[Problem]) -> dict[tuple[str, str, int, int
                 f"{file} holds {record.problem} with another floor, {record.truth:.6f}: choose another file"
             )
     return {record.key: record for record in records}
-
-
-def _code_key() -> str:
-    """Checksum of the package: results of changed code must not be mixed with old ones."""
-    key = 0
-    for module in sorted(Path(__file__).parents[1].rglob("*.py")):
-        key = zlib.crc32(module.read_bytes(), key)
-    return f"{key:08x}"
 
 
 def _append(file: Path, record: Record) -> None:

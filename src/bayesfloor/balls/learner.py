@@ -1,7 +1,6 @@
 """The benchmark learner of Noshad, Xu and Hero as a scikit-learn estimator."""
 
 import contextlib
-import numbers
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
@@ -10,19 +9,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 
 from .._types import Codes, Floats, RowNumbers
 from ..counting.block_counts import counter_of
 from ..errors import BayesfloorWarning
 from ..rows.block_dataset import open_blocks
 from ..rows.blocks import LARGE, Blocks, Part, reference_rows, rows_at, sampled_rows
-from ..rows.dataset import Dataset, row_keys
+from ..rows.dataset import Dataset
+from ..rows.keys import row_keys
 from ..rows.scaling import Standard, class_keys, order_by_content
+from ..utils.checks import seed_from
 from ..utils.intervals import ConfidenceInterval, sampling_variance, score_interval
+from .error import apply_floor, change_priors, density_ratios, error_terms, neighbour_shares
 from .occupancy import Occupancy, doubts
 from .radii import Counter, PaperRadii, RadiusRule
-from .error import apply_floor, change_priors, density_ratios, error_terms, neighbour_shares
 from .settings import check_numbers, class_sequence, ensemble, radius_rule, target_priors
 
 __all__ = ["BenchmarkLearner"]
@@ -274,7 +274,7 @@ class BenchmarkLearner(BaseEstimator):
             limit = _BLOCK_QUERIES
         if limit is None or limit >= n:
             return np.arange(n)
-        seed = _seed(self.random_state)
+        seed = seed_from(self.random_state)
         if n > LARGE:  # an order by content would need all rows in one place
             return sampled_rows(points, limit, np.random.default_rng([seed, 1]))[0]
         X, labels = rows_at(points, np.arange(n))
@@ -415,10 +415,3 @@ def _class_means(values: Floats, own: Codes, n_classes: int) -> Floats:
 
 def _standardize(part: Part, standard: Standard) -> Floats:
     return standard.apply(part.X)
-
-
-def _seed(random_state: Any) -> int:
-    """Seed from what scikit-learn calls a random_state."""
-    if isinstance(random_state, numbers.Integral):
-        return int(random_state)
-    return int(check_random_state(random_state).randint(0, 2**31))

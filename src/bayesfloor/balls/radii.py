@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._types import Floats, RowNumbers
 from ..errors import ParameterError
 from ..rows.blocks import LARGE
-from ..utils.checks import numbers_from
+from ..utils.checks import check_fraction, check_positive, check_whole, numbers_from
 from ..utils.parallel import Progress
 from .error import neighbour_shares
 from .weights import minimum_norm_weights
@@ -99,12 +99,10 @@ class AdaptiveRadii:
     max_probes: int = 2048
 
     def __post_init__(self) -> None:
-        if not 0 < self.smallest < 1:
-            raise ParameterError(f"smallest must lie strictly between 0 and 1, got {self.smallest}")
+        check_fraction("smallest", self.smallest)
         if not 0 < self.shrink <= 1:
             raise ParameterError(f"shrink must lie in (0, 1], got {self.shrink}")
-        if self.max_probes < 2:
-            raise ParameterError(f"max_probes must be at least 2, got {self.max_probes}")
+        check_whole("max_probes", self.max_probes, 2)
 
     def node_interval(self) -> tuple[float, float]:
         """Squared shares of the largest radius."""
@@ -190,8 +188,7 @@ class PaperRadii:
     alpha: float = 0.5
 
     def __post_init__(self) -> None:
-        if not 0 < self.alpha < np.inf:
-            raise ParameterError(f"alpha must be positive and finite, got {self.alpha}")
+        check_positive("alpha", self.alpha)
 
     def node_interval(self) -> tuple[float, float]:
         """The paper's xi."""

@@ -15,7 +15,6 @@ combination". Neither holds: for n_nodes = order + 1 they are (-1)^(l-1) binom(n
 2e29 at 101 nodes, and both kinds have negative weights.
 """
 
-import numbers
 import warnings
 from fractions import Fraction
 
@@ -24,6 +23,7 @@ from numpy.typing import ArrayLike
 
 from .._types import Floats
 from ..errors import BayesfloorWarning, ParameterError
+from ..utils.checks import check_whole
 
 __all__ = ["arithmetic_weights", "chebyshev_weights", "minimum_norm_weights", "uniform_weights"]
 
@@ -164,15 +164,11 @@ def minimum_norm_weights(nodes: ArrayLike, order: int) -> Floats:
 
 def _check(n_nodes: int, order: int, low: float, high: float) -> tuple[int, int, float, float]:
     """Return the arguments as plain numbers: exact arithmetic knows no numpy integers."""
-    if not isinstance(n_nodes, numbers.Integral) or not isinstance(order, numbers.Integral):
-        raise ParameterError(f"n_nodes and order must be whole numbers, got {n_nodes!r} and {order!r}")
-    if n_nodes < 1:
-        raise ParameterError(f"n_nodes must be at least 1, got {n_nodes}")
-    if not 0 <= order <= n_nodes - 1:
-        raise ParameterError(f"order must be between 0 and n_nodes - 1 = {n_nodes - 1}, got {order}")
+    n_nodes = check_whole("n_nodes", n_nodes, 1)
+    order = check_whole("order", order, 0, n_nodes - 1, "n_nodes less 1")
     if not (0 <= low < high < np.inf):
         raise ParameterError(f"low and high must satisfy 0 <= low < high, got low={low}, high={high}")
-    return int(n_nodes), int(order), float(low), float(high)
+    return n_nodes, order, float(low), float(high)
 
 
 def _to_float(value: Fraction) -> float:

@@ -15,7 +15,7 @@ from .._types import Codes, Floats
 from ..balls.error import cover_hart_lower
 from ..counting._spanning_tree import spanning_tree
 from ..errors import ParameterError
-from ..rows.dataset import row_keys
+from ..rows.keys import row_keys
 from ..rows.scaling import order_by_content
 from ..utils.intervals import Bound
 from .held_out import certified_upper_limit, held_out_bound

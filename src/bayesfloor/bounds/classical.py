@@ -4,7 +4,6 @@ All are called as ``estimator(X, y, random_state=0)`` and return a number. Featu
 that their units do not matter; votes and distances that tie favour no class and no row (see `votes`).
 """
 
-import numbers
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +16,8 @@ from sklearn.utils import check_random_state
 from .._types import Floats, RowNumbers
 from ..balls.error import symmetric_terms
 from ..balls.learner import BenchmarkLearner
-from ..errors import BayesfloorWarning, ParameterError
+from ..errors import BayesfloorWarning
+from ..utils.checks import check_positive
 from .bounds import (
     Bound,
     bhattacharyya,
@@ -117,8 +117,8 @@ def knn_extrapolation(
     >>> round(knn_extrapolation(X, y), 2)  # the true floor is 0.159
     0.17
     """
-    if exponent is not None and not (isinstance(exponent, numbers.Real) and exponent > 0):
-        raise ParameterError(f"exponent must be None or a positive number, got {exponent!r}")
+    if exponent is not None:
+        exponent = check_positive("exponent", exponent)
     sample = arrange(X, y)
     n, d = sample.points.shape
     power = min(1.0, max(0.25, 2 / d)) if exponent is None else float(exponent)

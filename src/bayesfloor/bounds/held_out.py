@@ -1,7 +1,6 @@
 """Certified ceilings: a classifier was seen to do this well, so the Bayes error is no higher."""
 
 import math
-import numbers
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -10,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import BayesfloorWarning, DataError, ParameterError
-from ..rows.dataset import digest, row_keys, validate
+from ..rows.dataset import validate
 from ..rows.draws import Draws, one_of_each
+from ..rows.keys import digest, row_keys
+from ..utils.checks import check_fraction, check_whole, seed_from
 from ..utils.intervals import Bound, check_level, upper_limit
 
 __all__ = ["certified_upper_limit", "held_out_bound"]
@@ -45,8 +46,7 @@ def certified_upper_limit(
     Certified ceiling: at most 4.05%
       holds with 95% confidence at any sample size, for independent test rows: 30 errors among 1000 that the classifier had not seen
     """  # noqa: E501
-    if not isinstance(n_candidates, numbers.Integral) or n_candidates < 1:
-        raise ParameterError(f"n_candidates must be a whole number of at least 1, got {n_candidates!r}")
+    check_whole("n_candidates", n_candidates, 1)
     check_level(confidence_level)
     limit = upper_limit(errors, n_tested, 1 - (1 - confidence_level) / n_candidates)
     rests_on = (
@@ -100,16 +100,10 @@ def held_out_bound(
     >>> round(held_out_bound(X, y, [LogisticRegression()]).upper, 3)  # the true floor is 0.159
     0.203
     """
-    from sklearn.utils import check_random_state
-
     data = validate(X, y)
-    candidates = _named(classifiers)
-    if not isinstance(test_size, numbers.Real) or not 0 < test_size < 1:
-        raise ParameterError(f"test_size must lie between 0 and 1, got {test_size!r}")
-    seed = (
-        random_state if isinstance(random_state, numbers.Integral) else check_random_state(random_state).randint(2**31)
-    )
-    draws = Draws(int(seed), digest(row_keys(data.X), data.labels))
+    candidates = _by_name(classifiers)
+    check_fraction("test_size", test_size)
+    draws = Draws(seed_from(random_state), digest(row_keys(data.X), data.labels))
     rows = np.arange(data.n_samples) if data.records is None else one_of_each(data.records, draws.rng("copies"))
     n_test = math.ceil(test_size * len(rows))
     if n_test >= len(rows):
@@ -142,7 +136,7 @@ def _errors(classifier: Any, X: Any, labels: Any, train: Any, test: Any) -> int:
     return int((np.asarray(predicted) != labels[test]).sum())
 
 
-def _named(classifiers: Any) -> dict[str, Any]:
+def _by_name(classifiers: Any) -> dict[str, Any]:
     if isinstance(classifiers, Mapping):
         named = {str(name): classifier for name, classifier in classifiers.items()}
     else:

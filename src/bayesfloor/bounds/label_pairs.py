@@ -4,18 +4,17 @@ Two independent labels of one item bound its share of the floor by how often the
 """
 
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._types import Codes
+from .._types import Codes, Keys, RowNumbers, Values
 from ..balls.error import cover_hart_lower
 from ..errors import DataError, DataTypeError, ParameterError
-from ..rows.dataset import feature_matrix, row_keys
+from ..rows.dataset import feature_matrix
+from ..rows.keys import row_keys
 from ..rows.labels import encode_labels, plain
-from ..utils.checks import check_seed
+from ..utils.checks import check_seed, check_whole
 from ..utils.intervals import check_level, lower_limit, upper_limit
 
 __all__ = ["LabelBounds", "duplicate_bounds", "repeated_label_bounds"]
@@ -80,7 +79,7 @@ def repeated_label_bounds(
     >>> bounds.disagreement, round(bounds.lower, 3), round(bounds.upper, 3)
     (0.1, 0.035, 0.142)
     """
-    a, b, seen = _paired_codes(first, second)
+    a, b, seen = _pair_codes(first, second)
     return _pair_bounds(
         int((a != b).sum()),
         len(a),
@@ -145,7 +144,7 @@ def duplicate_bounds(X: Any, y: Any, *, confidence_level: float = 0.95, random_s
     )
 
 
-def _random_pairs(keys: NDArray[np.uint64], codes: Codes, random_state: int) -> tuple[Codes, Codes, float]:
+def _random_pairs(keys: Keys, codes: Codes, random_state: int) -> tuple[RowNumbers, RowNumbers, float]:
     """Disjoint random pairs of rows with equal keys, and the share of rows that have an equal."""
     # The draw is seeded by the content as well: with an order by content and a fixed draw, the labels of a row would
     # decide whom it meets; with an order by row number, tables sorted by label would have that fault.
@@ -184,15 +183,14 @@ def _class_number(given: int | None, seen: int) -> tuple[int, str]:
     if given is None:
         n_classes = max(seen, 2)
         return n_classes, f"; {n_classes} classes are assumed, and one that was never seen would lower the lower limit"
-    if not isinstance(given, Integral) or given < 2:
-        raise ParameterError(f"n_classes must be a whole number of at least 2, got {given!r}")
-    if given < seen:
+    n_classes = check_whole("n_classes", given, 2)
+    if n_classes < seen:
         raise ParameterError(f"n_classes is {given}, but the labels hold {seen} different ones")
-    return int(given), ""
+    return n_classes, ""
 
 
-def _paired_codes(first: Any, second: Any) -> tuple[Codes, Codes, int]:
-    (some, a), (others, b) = _encoded("first", first), _encoded("second", second)
+def _pair_codes(first: Any, second: Any) -> tuple[Codes, Codes, int]:
+    (some, a), (others, b) = _encode("first", first), _encode("second", second)
     if len(a) != len(b):
         raise DataError(f"first has {len(a)} labels but second has {len(b)}: they must be labels of the same items")
     if not len(a):
@@ -206,7 +204,7 @@ def _paired_codes(first: Any, second: Any) -> tuple[Codes, Codes, int]:
     return codes[: len(some)][a], codes[len(some) :][b], len(classes)
 
 
-def _encoded(name: str, labels: Any) -> tuple[NDArray[Any], Codes]:
+def _encode(name: str, labels: Any) -> tuple[Values, Codes]:
     try:
         return encode_labels(labels)
     except (DataError, DataTypeError) as error:

@@ -5,7 +5,6 @@ the smaller row or class number decides by accident (and alike for all copies of
 drawn at random among all points at that distance, and errors are means over the draws.
 """
 
-import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,10 +14,11 @@ from scipy.spatial.distance import cdist
 
 from .._types import Codes, Counts, Floats, RowNumbers
 from ..counting._nearest import nearest_labels
-from ..errors import ParameterError
-from ..rows.dataset import row_keys, validate
+from ..rows.dataset import validate
+from ..rows.keys import row_keys
 from ..rows.scaling import class_keys, order_by_content
 from ..rows.scaling import standardize as to_safe_scale
+from ..utils.checks import check_whole
 
 __all__ = ["Sample", "Votes", "arrange", "nearest_votes", "odd_near_root", "sample_votes", "vote_error"]
 
@@ -144,9 +144,7 @@ def nearest_votes(
 def sample_votes(sample: Sample, k: int | None, n_jobs: int | None = None) -> Votes:
     """Votes of the k nearest other rows; by default k is odd and near the root of their number."""
     n = len(sample.labels)
-    if k is not None and not (isinstance(k, numbers.Integral) and 1 <= k < n):
-        raise ParameterError(f"k must be a whole number from 1 to {n - 1} (rows less 1), got {k!r}")
-    chosen = odd_near_root(n) if k is None else int(k)
+    chosen = odd_near_root(n) if k is None else check_whole("k", k, 1, n - 1, "rows less 1")
     return nearest_votes(sample.points, sample.labels, sample.n_classes, [chosen], n_jobs)[0]
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .._types import Counts, Floats, Keys, Mask, RowNumbers, Singles, Values
 from ..errors import ParameterError
 from ..rows.scaling import safe_exponent
+from ..utils.checks import check_whole
 from ..utils.parallel import Progress, check_memory, n_threads, run_tasks
 from ._ball_counts import labelled_points, query_points
 
@@ -70,8 +71,7 @@ def nearest_labels(
         Q, rows = points, np.arange(len(points)) if wanted is None else wanted
         own = rows
     most = len(points) - (1 if (own >= 0).any() else 0)
-    if not isinstance(k, int | np.integer) or not 1 <= k <= most:
-        raise ParameterError(f"k must be a whole number from 1 to {most} (points that are no query or copy), got {k!r}")
+    k = check_whole("k", k, 1, most, "points that are no query or copy")
     check_memory("the result", 2 * 8 * len(rows) * k, memory_limit)
     if algorithm not in ("auto", "tiles", "tree"):
         raise ParameterError(f"algorithm must be 'auto', 'tiles' or 'tree', got {algorithm!r}")
@@ -85,7 +85,7 @@ def nearest_labels(
         np.require(Q, np.float64, ["C", "W"]),
         rows,
         own,
-        int(k),
+        k,
         n_threads(n_jobs),
         progress,
     )

@@ -3,7 +3,6 @@
 A family gives its Bayes error in closed form, or by a sum or one-dimensional integral, where there is one.
 """
 
-import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ from scipy.special import gammaincc, gammaln, log_softmax, logsumexp, ndtr, stdt
 
 from .._types import Codes, Floats, RowNumbers
 from ..errors import ParameterError
+from ..utils.checks import check_number, check_positive, check_whole
 
 __all__ = [
     "Distribution",
@@ -119,9 +119,9 @@ def two_gaussian_error(distance: float, prior: float) -> float:
 
 def gaussian_pair(n_features: int = 4, shift: float = 2.0, variance: float = 1.0, prior: float = 0.5) -> Distribution:
     """Two Gaussians with covariance `variance` I, apart in the first feature; `prior` is the second one's share."""
-    d = _whole("n_features", n_features, 1)
-    shift, variance = _number("shift", shift, 0), _positive("variance", variance)
-    prior = _number("prior", prior, 1e-6, 1 - 1e-6)
+    d = check_whole("n_features", n_features, 1)
+    shift, variance = check_number("shift", shift, 0), check_positive("variance", variance)
+    prior = check_number("prior", prior, 1e-6, 1 - 1e-6)
     means = np.zeros((2, d))
     means[1, 0] = shift
     error = two_gaussian_error(shift / np.sqrt(variance), prior)
@@ -130,8 +130,8 @@ def gaussian_pair(n_features: int = 4, shift: float = 2.0, variance: float = 1.0
 
 def gaussian_row(n_features: int = 100, n_classes: int = 4, shift: float = 5.0, variance: float = 1.0) -> Distribution:
     """Gaussians at 0, shift, 2 shift, ... on the first feature's axis: neighbours err into each other."""
-    d, n_classes = _whole("n_features", n_features, 1), _whole("n_classes", n_classes, 2)
-    shift, variance = _positive("shift", shift), _positive("variance", variance)
+    d, n_classes = check_whole("n_features", n_features, 1), check_whole("n_classes", n_classes, 2)
+    shift, variance = check_positive("shift", shift), check_positive("variance", variance)
     means = np.zeros((n_classes, d))
     means[:, 0] = shift * np.arange(n_classes)
     error = 2 * (n_classes - 1) / n_classes * float(ndtr(-shift / (2 * np.sqrt(variance))))
@@ -140,7 +140,7 @@ def gaussian_row(n_features: int = 100, n_classes: int = 4, shift: float = 5.0, 
 
 def gaussian_scales(n_features: int = 10, scales: Sequence[float] = (1.0, 1.5)) -> Distribution:
     """Gaussians with one mean and different spreads: only the distance from the centre tells."""
-    d, s = _whole("n_features", n_features, 1), _scales("scales", scales)
+    d, s = check_whole("n_features", n_features, 1), _check_scales("scales", scales)
     priors = np.full(len(s), 1 / len(s))
     # |x|^2 / (2 s^2) is Gamma(d/2): everything happens on that line.
     error = _gamma_error(priors, d / 2, 1 / (2 * s**2))
@@ -149,9 +149,9 @@ def gaussian_scales(n_features: int = 10, scales: Sequence[float] = (1.0, 1.5)) 
 
 def unequal_gaussians(n_features: int = 5, shift: float = 1.5, ratio: float = 2.0, prior: float = 0.3) -> Distribution:
     """Two Gaussians with different covariances: the second has deviations from 1/ratio to ratio."""
-    d = _whole("n_features", n_features, 1)
-    shift, ratio = _number("shift", shift, 0), _number("ratio", ratio, 1)
-    prior = _number("prior", prior, 1e-6, 1 - 1e-6)
+    d = check_whole("n_features", n_features, 1)
+    shift, ratio = check_number("shift", shift, 0), check_number("ratio", ratio, 1)
+    prior = check_number("prior", prior, 1e-6, 1 - 1e-6)
     means, deviations = np.zeros((2, d)), np.ones((2, d))
     means[1] = shift / np.sqrt(d)
     deviations[1] = ratio ** np.linspace(-1, 1, d) if d > 1 else ratio
@@ -160,8 +160,8 @@ def unequal_gaussians(n_features: int = 5, shift: float = 1.5, ratio: float = 2.
 
 def sparse_gaussians(n_features: int = 100, n_informative: int = 5, shift: float = 1.0) -> Distribution:
     """Two Gaussians apart in a few features; the others are noise."""
-    d, k = _whole("n_features", n_features, 1), _whole("n_informative", n_informative, 1)
-    shift = _number("shift", shift, 0)
+    d, k = check_whole("n_features", n_features, 1), check_whole("n_informative", n_informative, 1)
+    shift = check_number("shift", shift, 0)
     if k > d:
         raise ParameterError(f"n_informative must be at most n_features = {d}, got {k}")
     means = np.zeros((2, d))
@@ -171,7 +171,7 @@ def sparse_gaussians(n_features: int = 100, n_informative: int = 5, shift: float
 
 def xor(n_features: int = 10, separation: float = 1.5) -> Distribution:
     """Class by the sign of the product of two features; the others are noise."""
-    d, s = _whole("n_features", n_features, 2), _number("separation", separation, 0)
+    d, s = check_whole("n_features", n_features, 2), check_number("separation", separation, 0)
     means = np.zeros((4, d))
     means[:, :2] = s * np.array([[1, 1], [-1, -1], [1, -1], [-1, 1]])
     # The two signs are misread independently, and one misreading flips the product.
@@ -183,11 +183,11 @@ def random_mixture(
     n_features: int = 2, n_classes: int = 3, n_components: int = 3, spread: float = 2.5, layout: int = 0
 ) -> Distribution:
     """Classes with several modes each, at places drawn once for a given `layout`; unequal shares and widths."""
-    d, n_classes = _whole("n_features", n_features, 1), _whole("n_classes", n_classes, 2)
-    n_components, layout = _whole("n_components", n_components, 1), _whole("layout", layout, 0)
+    d, n_classes = check_whole("n_features", n_features, 1), check_whole("n_classes", n_classes, 2)
+    n_components, layout = check_whole("n_components", n_components, 1), check_whole("layout", layout, 0)
     rng, n_all = np.random.default_rng([layout, d, n_classes, n_components]), n_classes * n_components
     # Distances between places grow with sqrt(d): divided out, so that `spread` means the same in any dimension.
-    means = _positive("spread", spread) * np.sqrt(2 / d) * rng.standard_normal((n_all, d))
+    means = check_positive("spread", spread) * np.sqrt(2 / d) * rng.standard_normal((n_all, d))
     deviations = rng.uniform(0.6, 1.4, (n_all, d))
     shares = rng.dirichlet(np.full(n_all, 10.0))
     return class_clouds(means, deviations, shares, np.arange(n_all) % n_classes)
@@ -195,7 +195,7 @@ def random_mixture(
 
 def moons(noise: float = 0.3, n_centres: int = 40) -> Distribution:
     """Two interleaving half circles, each a row of Gaussians of deviation `noise` along its arc."""
-    noise, k = _positive("noise", noise), _whole("n_centres", n_centres, 2)
+    noise, k = check_positive("noise", noise), check_whole("n_centres", n_centres, 2)
     angle = np.pi * (np.arange(k) + 0.5) / k
     upper = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     means = np.vstack([upper, [1.0, 0.5] - upper])
@@ -204,7 +204,7 @@ def moons(noise: float = 0.3, n_centres: int = 40) -> Distribution:
 
 def pure_noise(n_features: int = 5, n_classes: int = 3) -> Distribution:
     """Labels that have nothing to do with the features: the floor is 1 - 1/C."""
-    d, n_classes = _whole("n_features", n_features, 1), _whole("n_classes", n_classes, 2)
+    d, n_classes = check_whole("n_features", n_features, 1), check_whole("n_classes", n_classes, 2)
     priors = np.full(n_classes, 1 / n_classes)
     return _one_cloud_each(np.zeros((n_classes, d)), np.ones((n_classes, d)), priors, 1 - 1 / n_classes)
 
@@ -214,7 +214,7 @@ def pure_noise(n_features: int = 5, n_classes: int = 3) -> Distribution:
 
 def rayleigh_products(n_features: int = 10, scales: Sequence[float] = (2.0, 4.0, 6.0)) -> Distribution:
     """Independent Rayleigh features with one scale per class."""
-    d, s = _whole("n_features", n_features, 1), _scales("scales", scales)
+    d, s = check_whole("n_features", n_features, 1), _check_scales("scales", scales)
     priors = np.full(len(s), 1 / len(s))
 
     def draw_features(y: Codes, rng: Generator) -> Floats:
@@ -234,7 +234,7 @@ def beta_products(
     n_features: int = 50, shapes: Sequence[tuple[float, float]] = ((3, 1), (3, 1.5), (3, 2))
 ) -> Distribution:
     """Independent beta features with one pair of shapes per class."""
-    d = _whole("n_features", n_features, 1)
+    d = check_whole("n_features", n_features, 1)
     if not isinstance(shapes, Sequence) or len(shapes) < 2:
         raise ParameterError(f"shapes must have one pair per class, two at least, got {shapes!r}")
     try:
@@ -242,7 +242,7 @@ def beta_products(
     except (TypeError, ValueError):
         raise ParameterError(f"shapes must be pairs of numbers, one per class; got {shapes!r}") from None
     # Below 0.1 most draws round to 0 or 1, where densities are infinite.
-    a, b = np.array([[_number("shapes", v, 0.1, 1e6) for v in pair] for pair in pairs]).T
+    a, b = np.array([[check_number("shapes", v, 0.1, 1e6) for v in pair] for pair in pairs]).T
     priors = np.full(len(a), 1 / len(a))
 
     def draw_features(y: Codes, rng: Generator) -> Floats:
@@ -258,7 +258,11 @@ def beta_products(
 
 def student_pair(n_features: int = 5, shift: float = 2.0, dof: float = 2.0) -> Distribution:
     """Two multivariate Student distributions, apart in the first feature: heavy tails, same plane between them."""
-    d, shift, dof = _whole("n_features", n_features, 1), _number("shift", shift, 0), _number("dof", dof, 0.5)
+    d, shift, dof = (
+        check_whole("n_features", n_features, 1),
+        check_number("shift", shift, 0),
+        check_number("dof", dof, 0.5),
+    )
     means = np.zeros((2, d))
     means[1, 0] = shift
 
@@ -277,7 +281,7 @@ def shells(n_features: int = 20, n_classes: int = 4) -> Distribution:
     """A standard Gaussian cut into shells of equal probability by the distance from its centre: floor 0."""
     from scipy.special import chdtri
 
-    d, n_classes = _whole("n_features", n_features, 1), _whole("n_classes", n_classes, 2)
+    d, n_classes = check_whole("n_features", n_features, 1), check_whole("n_classes", n_classes, 2)
     edges = chdtri(d, 1 - np.arange(1, n_classes) / n_classes)
 
     def posterior(X: Floats) -> Floats:
@@ -292,8 +296,8 @@ def shells(n_features: int = 20, n_classes: int = 4) -> Distribution:
 
 def separated_boxes(n_features: int = 2, n_classes: int = 3, gap: float = 0.2) -> Distribution:
     """Uniform on boxes in a row with gaps between them: floor 0."""
-    d, n_classes = _whole("n_features", n_features, 1), _whole("n_classes", n_classes, 2)
-    gap = _positive("gap", gap)
+    d, n_classes = check_whole("n_features", n_features, 1), check_whole("n_classes", n_classes, 2)
+    gap = check_positive("gap", gap)
 
     def posterior(X: Floats) -> Floats:
         box = np.clip(np.round((X[:, 0] - 0.5) / (1 + gap)), 0, n_classes - 1)
@@ -310,8 +314,8 @@ def separated_boxes(n_features: int = 2, n_classes: int = 3, gap: float = 0.2) -
 
 def checkerboard(cells: int = 4, noise: float = 0.1, n_features: int = 2) -> Distribution:
     """Uniform on a square of `cells` x `cells` fields in two colours, each label wrong with probability `noise`."""
-    cells, d = _whole("cells", cells, 2), _whole("n_features", n_features, 2)
-    noise = _number("noise", noise, 0, 0.5)
+    cells, d = check_whole("cells", cells, 2), check_whole("n_features", n_features, 2)
+    noise = check_number("noise", noise, 0, 0.5)
     if cells % 2:
         raise ParameterError(f"cells must be even, so that both colours cover as much, got {cells}")
 
@@ -348,7 +352,7 @@ _SEGMENTS = np.array(
 
 def led_digits(noise: float = 0.1, n_irrelevant: int = 0) -> Distribution:
     """Ten digits on seven segments, each wrong with probability `noise` (Breiman et al. 1984)."""
-    noise, extra = _number("noise", noise, 1e-6, 0.5), _whole("n_irrelevant", n_irrelevant, 0)
+    noise, extra = check_number("noise", noise, 1e-6, 0.5), check_whole("n_irrelevant", n_irrelevant, 0)
     on = np.where(_SEGMENTS == 1, 1 - noise, noise)
     return _binary_columns(on, np.full((10, extra), 0.5), np.full(10, 0.1))
 
@@ -369,8 +373,8 @@ def _binary_columns(on: Floats, irrelevant: Floats, priors: Floats) -> Distribut
 
 def mixed_columns(n_binary: int = 6, n_continuous: int = 2, shift: float = 1.0, tilt: float = 0.7) -> Distribution:
     """Two classes: binary features, on with probability `tilt` or 1 - `tilt`, beside Gaussian ones `shift` apart."""
-    k, d = _whole("n_binary", n_binary, 1, 16), _whole("n_continuous", n_continuous, 1)
-    shift, tilt = _number("shift", shift, 0), _number("tilt", tilt, 0.5, 1 - 1e-6)
+    k, d = check_whole("n_binary", n_binary, 1, 16), check_whole("n_continuous", n_continuous, 1)
+    shift, tilt = check_number("shift", shift, 0), check_number("tilt", tilt, 0.5, 1 - 1e-6)
     on = np.array([[1 - tilt] * k, [tilt] * k])
 
     def draw_features(y: Codes, rng: Generator) -> Floats:
@@ -421,31 +425,10 @@ def _gamma_error(priors: Floats, shape: float, rates: Floats) -> float:
     return float(max(0.0, error))
 
 
-def _number(name: str, value: float, low: float, high: float = np.inf) -> float:
-    # NaN fails the comparison too.
-    if not isinstance(value, numbers.Real) or not low <= float(value) <= high or np.isinf(float(value)):
-        limits = f"at least {low:g}" if high == np.inf else f"between {low:g} and {high:g}"
-        raise ParameterError(f"{name} must be a number, {limits}; got {value!r}")
-    return float(value)
-
-
-def _positive(name: str, value: float) -> float:
-    if not isinstance(value, numbers.Real) or not 0 < float(value) < np.inf:
-        raise ParameterError(f"{name} must be a number above 0; got {value!r}")
-    return float(value)
-
-
-def _whole(name: str, value: int, low: int, high: int = 2**31) -> int:
-    if not isinstance(value, numbers.Integral) or not low <= int(value) <= high:
-        limits = f"at least {low}" if high == 2**31 else f"from {low} to {high}"
-        raise ParameterError(f"{name} must be a whole number, {limits}; got {value!r}")
-    return int(value)
-
-
-def _scales(name: str, values: Sequence[float]) -> Floats:
+def _check_scales(name: str, values: Sequence[float]) -> Floats:
     if not isinstance(values, Sequence | np.ndarray):
         raise ParameterError(f"{name} must have one number per class, two at least; got {values!r}")
-    scales = np.array([_number(name, value, 1e-6, 1e6) for value in values])
+    scales = np.array([check_number(name, value, 1e-6, 1e6) for value in values])
     if len(scales) < 2:
         raise ParameterError(f"{name} must have one number per class, two at least; got {values!r}")
     return scales

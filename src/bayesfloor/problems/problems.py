@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike
 
 from .._types import Floats, RowNumbers
 from ..errors import DataError, ParameterError
-from ..rows.dataset import feature_matrix, row_keys
-from ..utils.checks import numbers_from
+from ..rows.dataset import feature_matrix
+from ..rows.keys import row_keys
+from ..utils.checks import check_number, check_whole, numbers_from
 from . import families
 from .families import Distribution, draw_labels
 
@@ -104,9 +105,7 @@ class Problem:
 
         `random_state` is a seed (a whole number or a sequence of them), a `numpy.random.Generator`, or None.
         """
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-            raise ParameterError(f"n must be a whole number, at least 1; got {n!r}")
-        return self.distribution.draw(int(n), np.random.default_rng(random_state))
+        return self.distribution.draw(check_whole("n", n, 1), np.random.default_rng(random_state))
 
     def posterior(self, X: ArrayLike) -> Floats:
         """Exact class probabilities at each row of X, shape (n, C)."""
@@ -204,7 +203,7 @@ def label_noise(problem: Problem, rho: float) -> Problem:
     >>> round(noisy.bayes_error, 4)
     0.2269
     """
-    rho = families._number("rho", rho, 0, 1)
+    rho = check_number("rho", rho, 0, 1)
     clean, n_classes = problem.distribution, problem.n_classes
 
     def draw(n: int, rng: np.random.Generator) -> tuple[Floats, RowNumbers]:
@@ -242,7 +241,7 @@ def from_posterior(X: ArrayLike, P: ArrayLike, name: str = "given posterior") ->
     0.25
     """
     points = feature_matrix(X)[0].copy()
-    given = _probabilities(P, len(points))
+    given = _check_probabilities(P, len(points))
     keys, group = np.unique(row_keys(points), return_inverse=True)
     size = np.bincount(group)
     shares = np.stack([np.bincount(group, weights=column) / size for column in given.T], axis=1)
@@ -267,7 +266,7 @@ def from_posterior(X: ArrayLike, P: ArrayLike, name: str = "given posterior") ->
     return Problem(name, distribution, floor, 0.0)
 
 
-def _probabilities(P: ArrayLike, n: int) -> Floats:
+def _check_probabilities(P: ArrayLike, n: int) -> Floats:
     given = numbers_from("P", P)
     if given.ndim != 2 or given.shape[1] < 2 or len(given) != n:
         raise DataError(f"P must have one row per row of X ({n}) and a column per class, got shape {given.shape}")

@@ -4,7 +4,6 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, NamedTuple
 
 from scipy.special import ndtri
@@ -21,6 +20,7 @@ from ..floor.excess import (
     reach_above,
 )
 from ..floor.result import FloorResult
+from ..utils.checks import check_whole
 from ..utils.intervals import ConfidenceInterval
 
 __all__ = ["FloorStopping", "RowsNeeded", "TrainingRound", "validation_rows_needed"]
@@ -145,9 +145,7 @@ class FloorStopping:
         self.doubts = floor.reasons if isinstance(floor, FloorResult) else ()
         self.min_delta = _check_delta(min_delta)
         self.confidence_level = float(confidence_level)
-        if patience is not None and (isinstance(patience, bool) or not isinstance(patience, Integral) or patience < 1):
-            raise ParameterError(f"patience must be a whole number of rounds, 1 or more, or None; got {patience!r}")
-        self.patience = None if patience is None else int(patience)
+        self.patience = None if patience is None else check_whole("patience", patience, 1)
         self._below, self._above = floor_reach(self.floor, self.interval, self.confidence_level)
         self._warned: set[str] = set()
         self._start()

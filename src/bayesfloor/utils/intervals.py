@@ -1,13 +1,13 @@
 """Confidence intervals, and limits with what they rest on."""
 
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
 from .._types import Counts, Floats
 from ..errors import ParameterError
+from .checks import check_fraction
 
 __all__ = [
     "Bound",
@@ -71,8 +71,7 @@ class Bound:
 
 def check_level(confidence_level: float) -> None:
     """Refuse a confidence level that is none."""
-    if not isinstance(confidence_level, Real) or not 0 < confidence_level < 1:
-        raise ParameterError(f"confidence_level must lie between 0 and 1, got {confidence_level!r}")
+    check_fraction("confidence_level", confidence_level)
 
 
 def score_interval(estimate: float, n_effective: float, confidence_level: float) -> ConfidenceInterval:
