@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .._types import Floats, RowNumbers
+from .._types import BallCounts, Codes, Counts, Floats, RowNumbers
 from ..errors import ParameterError
 from ..rows.blocks import LARGE
 from ..utils.checks import check_fraction, check_positive, check_whole, numbers_from
@@ -41,18 +41,18 @@ class Counter(Protocol):
         """Number of coordinates."""
 
     @property
-    def class_counts(self) -> RowNumbers:
+    def class_counts(self) -> Counts:
         """Points of each class."""
 
     def spread_out(self, n: int) -> RowNumbers:
         """Up to `n` rows, evenly spaced over the rows sorted by their distance from the mean."""
 
-    def rows_at(self, rows: RowNumbers) -> tuple[Floats, RowNumbers]:
+    def rows_at(self, rows: RowNumbers) -> tuple[Floats, Codes]:
         """Points and labels of these rows."""
 
     def blocks(
         self, radii: Floats, rows: RowNumbers | None = None, progress: Progress | None = None
-    ) -> Iterator[tuple[RowNumbers, NDArray[np.int32]]]:
+    ) -> Iterator[tuple[RowNumbers, BallCounts]]:
         """Counts around `rows` (default all) in blocks of bounded memory, as pairs (rows, counts)."""
 
 
@@ -243,7 +243,7 @@ class GivenRadii:
         return np.array(self.values) / unit
 
 
-def _log_likelihood(counts: NDArray[np.int32], own: NDArray[np.int64], weights: Floats, prior: Floats) -> float:
+def _log_likelihood(counts: BallCounts, own: Codes, weights: Floats, prior: Floats) -> float:
     """Log likelihood of the labels under the class shares in the balls around them, themselves left out."""
     n_neighbours = counts[:, :, -1].sum(axis=1)
     shares = neighbour_shares(counts, weights)

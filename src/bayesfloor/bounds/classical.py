@@ -165,7 +165,9 @@ def _from_bound(name: str, bound: Callable[..., Bound], end: str) -> Callable[..
 
     # By its own name, so that processes can be told which one to run.
     estimator.__name__ = estimator.__qualname__ = name
-    estimator.__doc__ = f"The {end} of `bounds.{bound.__name__}`, whose options it takes."
+    estimator.__doc__ = (
+        f"{'Midpoint' if end == 'midpoint' else 'Upper limit'} of `bounds.{bound.__name__}`, with its options."
+    )
     return estimator
 
 

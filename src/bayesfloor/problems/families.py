@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaincc, gammaln, log_softmax, logsumexp, ndtr, stdtr
 
-from .._types import Codes, Floats, RowNumbers
+from .._types import Codes, Floats
 from ..errors import ParameterError
 from ..utils.checks import check_number, check_positive, check_whole
 
@@ -47,7 +47,7 @@ class Distribution:
 
     n_features: int
     priors: Floats
-    draw: Callable[[int, Generator], tuple[Floats, RowNumbers]]
+    draw: Callable[[int, Generator], tuple[Floats, Codes]]
     posterior: Callable[[Floats], Floats]
     exact_error: float | None
 
@@ -55,13 +55,13 @@ class Distribution:
 def from_densities(
     n_features: int,
     priors: Floats,
-    draw_features: Callable[[RowNumbers, Generator], Floats],
+    draw_features: Callable[[Codes, Generator], Floats],
     log_densities: Callable[[Floats], Floats],
     exact_error: float | None = None,
 ) -> Distribution:
     """Labels first, then features given the labels; the posterior by Bayes' rule."""
 
-    def draw(n: int, rng: Generator) -> tuple[Floats, RowNumbers]:
+    def draw(n: int, rng: Generator) -> tuple[Floats, Codes]:
         y = rng.choice(len(priors), size=n, p=priors).astype(np.int64)
         return draw_features(y, rng), y
 
@@ -71,7 +71,7 @@ def from_densities(
     return Distribution(n_features, priors, draw, posterior, exact_error)
 
 
-def draw_labels(P: Floats, rng: Generator) -> RowNumbers:
+def draw_labels(P: Floats, rng: Generator) -> Codes:
     """One label for each row of probabilities."""
     chosen = (rng.random(len(P))[:, None] >= np.cumsum(P, axis=1)).sum(axis=1)
     return np.minimum(chosen, P.shape[1] - 1)  # a cumulative sum may end just below 1
@@ -81,7 +81,7 @@ def draw_labels(P: Floats, rng: Generator) -> RowNumbers:
 
 
 def class_clouds(
-    means: Floats, deviations: Floats, shares: Floats, owner: RowNumbers, exact_error: float | None = None
+    means: Floats, deviations: Floats, shares: Floats, owner: Codes, exact_error: float | None = None
 ) -> Distribution:
     """Mixtures of Gaussians with independent features: component j has mean, deviation per feature, share, class."""
     n_components, d = means.shape
@@ -287,7 +287,7 @@ def shells(n_features: int = 20, n_classes: int = 4) -> Distribution:
     def posterior(X: Floats) -> Floats:
         return np.eye(n_classes)[np.searchsorted(edges, np.einsum("ij,ij->i", X, X))]
 
-    def draw(n: int, rng: Generator) -> tuple[Floats, RowNumbers]:
+    def draw(n: int, rng: Generator) -> tuple[Floats, Codes]:
         X = rng.standard_normal((n, d))
         return X, posterior(X).argmax(axis=1)
 
@@ -303,7 +303,7 @@ def separated_boxes(n_features: int = 2, n_classes: int = 3, gap: float = 0.2) -
         box = np.clip(np.round((X[:, 0] - 0.5) / (1 + gap)), 0, n_classes - 1)
         return np.eye(n_classes)[box.astype(np.int64)]
 
-    def draw(n: int, rng: Generator) -> tuple[Floats, RowNumbers]:
+    def draw(n: int, rng: Generator) -> tuple[Floats, Codes]:
         y = rng.integers(0, n_classes, n)
         X = rng.random((n, d))
         X[:, 0] += y * (1 + gap)
@@ -324,7 +324,7 @@ def checkerboard(cells: int = 4, noise: float = 0.1, n_features: int = 2) -> Dis
         first = np.where(field == 0, 1 - noise, noise)
         return np.stack([first, 1 - first], axis=1)
 
-    def draw(n: int, rng: Generator) -> tuple[Floats, RowNumbers]:
+    def draw(n: int, rng: Generator) -> tuple[Floats, Codes]:
         X = rng.random((n, d))
         return X, draw_labels(posterior(X), rng)
 

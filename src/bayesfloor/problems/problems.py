@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._types import Floats, RowNumbers
+from .._types import Codes, Floats
 from ..errors import DataError, ParameterError
 from ..rows.dataset import feature_matrix
 from ..rows.keys import row_keys
@@ -100,7 +100,7 @@ class Problem:
         """Class shares."""
         return self.distribution.priors
 
-    def sample(self, n: int, random_state: Any = None) -> tuple[Floats, RowNumbers]:
+    def sample(self, n: int, random_state: Any = None) -> tuple[Floats, Codes]:
         """Draw n labelled rows.
 
         `random_state` is a seed (a whole number or a sequence of them), a `numpy.random.Generator`, or None.
@@ -206,7 +206,7 @@ def label_noise(problem: Problem, rho: float) -> Problem:
     rho = check_number("rho", rho, 0, 1)
     clean, n_classes = problem.distribution, problem.n_classes
 
-    def draw(n: int, rng: np.random.Generator) -> tuple[Floats, RowNumbers]:
+    def draw(n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
         X, y = clean.draw(n, rng)
         return X, np.where(rng.random(n) < rho, rng.integers(0, n_classes, n), y)
 
@@ -255,7 +255,7 @@ def from_posterior(X: ArrayLike, P: ArrayLike, name: str = "given posterior") ->
             raise DataError(f"{name}: the posterior is known for the given rows only; row {unknown[0]} is none of them")
         return shares[at]
 
-    def draw(n: int, rng: np.random.Generator) -> tuple[Floats, RowNumbers]:
+    def draw(n: int, rng: np.random.Generator) -> tuple[Floats, Codes]:
         if n > len(points):
             raise ParameterError(f"{name} has {len(points)} rows, drawn without replacement: {n} are too many")
         chosen = rng.permutation(len(points))[:n]

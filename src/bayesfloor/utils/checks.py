@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ParameterError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from .._types import Floats
 
 __all__ = [
     "check_fraction",
@@ -35,7 +34,7 @@ def listed(names: Sequence[str], limit: int = 5) -> str:
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
 
 
-def numbers_from(name: str, values: Any) -> "NDArray[np.float64]":
+def numbers_from(name: str, values: Any) -> "Floats":
     """Parameter `name` as a float64 array, or an error that names it."""
     import numpy as np
 
