@@ -177,7 +177,7 @@ def test_results_of_another_definition_are_refused(tmp_path: Path) -> None:
         ({"sizes": [3]}, "at least 10"),
         ({"estimators": {"mine": None}}, "must be functions"),
         ({"n_seeds": 2.5}, "n_seeds must be a whole number"),
-        ({"n_seeds": 0}, "one seed"),
+        ({"n_seeds": 0}, "n_seeds must be a whole number of at least 1"),
     ],
 )
 def test_bad_input(arguments: dict, message: str) -> None:
