@@ -16,9 +16,11 @@ from reproduction.unit_of_length import PaperRadiiWithUnit
 pytest.importorskip("matplotlib")
 QUICK = ["--quick", "--jobs", "1"]
 
+pytestmark = pytest.mark.usefixtures("two_learners")
+
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory) -> Path:
+def done(two_learners, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("docs")
     assert main(["all", *QUICK, "--quiet", "--out", str(out)]) == 0
     return out
