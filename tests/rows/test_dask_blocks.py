@@ -131,11 +131,11 @@ class _Order(distributed.WorkerPlugin):
         with self.news:
             if key.startswith("adding-") and finish == "memory":
                 self.made.add(_number(key))
-            if key.startswith("sum-") and finish == "ready":
+            if key.startswith("_sum_of-") and finish == "ready":
                 terms = (task.key for task in self.tasks[key].dependencies)
                 self.terms[key] = {_number(term) for term in terms if term.startswith("adding-")}
                 self.to_add |= self.terms[key]
-            if key.startswith("sum-") and finish == "memory":
+            if key.startswith("_sum_of-") and finish == "memory":
                 self.added |= self.terms[key]
             self.most = max(self.most, len(self.due() - self.added))
             self.news.notify_all()
@@ -194,7 +194,7 @@ def test_results_that_were_made_are_not_held_from_here(client, tmp_path):
     def look(stage, done, total):
         client.sync(asyncio.sleep, 0)  # whatever was let go is taken note of in a thread of the client
         held = [key.partition("-")[0] for key in client.futures]
-        seen.append((done, held.count("adding"), held.count("sum")))
+        seen.append((done, held.count("adding"), held.count("_sum_of")))
         flag.touch()
 
     assert there.total(wait_at_last, "adding", look) == 60
@@ -527,8 +527,8 @@ def test_cross_fit_on_workers_is_cross_fit_here(client):
     there = cross_fit(X, y, 2, **options, workers=DaskWorkers(client), progress=tell)
     assert here.dropped == there.dropped
     for mine, theirs in zip(here.stages, there.stages, strict=True):
-        assert (mine.name, mine.n_train, mine.names, mine.learner) == (
-            theirs.name,
+        assert (mine.fraction, mine.n_train, mine.names, mine.learner) == (
+            theirs.fraction,
             theirs.n_train,
             theirs.names,
             theirs.learner,

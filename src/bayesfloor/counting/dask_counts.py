@@ -65,7 +65,7 @@ def distributed_ball_counts(
     n_classes, blocks = len(found.classes), []
     for size, block in _query_blocks(queries, found, lazily):
         terms = [lazily(_counted)(held, block, radii, n_classes) for held in found.rows]
-        blocks.append((size, lazily(_without_own)(add_up(terms).to_delayed(), block)))
+        blocks.append((size, lazily(_without_own)(add_up(terms, lambda add, *some: lazily(add)(*some)), block)))
     return _stacked(blocks, (n_classes, len(radii)))
 
 

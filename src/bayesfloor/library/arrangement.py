@@ -10,7 +10,8 @@ from .._types import Codes, Floats, RowNumbers
 from ..counting._ball_counts import group_codes
 from ..errors import DataError, DataTypeError, ParameterError
 from ..rows.blocks import reference_rows
-from ..rows.dataset import Dataset, digest, row_keys
+from ..rows.dataset import Dataset
+from ..rows.keys import digest, row_keys
 from ..rows.labels import plain
 from ..rows.scaling import Standard, class_keys, order_by_content
 from .learners import FOREST, LIBRARY

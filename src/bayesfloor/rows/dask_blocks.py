@@ -18,7 +18,7 @@ from ..utils.parallel import Progress
 from .blocks import BLOCK_ROWS, Blocks, Part
 from .cluster import BlockFailed, close_client, dask_module, open_client, reported, wait_for
 from .dask_rows import delayed_rows
-from .dask_workers import add_up, alone, sent_once
+from .dask_workers import add_up, alone, same, sent_once
 
 __all__ = ["DaskBlocks", "Reader", "blocks_from_dask"]
 
@@ -131,8 +131,9 @@ class DaskBlocks(Blocks):
     def _added(self, leaves: Sequence[Any], stage: str) -> Any:
         """Future of the sum, in the order of the blocks."""
         with reported(self._client, stage):
-            # Before further results are made, so that each is let go soon.
-            return self._client.compute(add_up(leaves), priority=10)
+            # Before further results are made, so that each is let go soon; a single one as a future of its own.
+            submit = functools.partial(self._client.submit, pure=False, priority=10)
+            return add_up(leaves, submit) if len(leaves) > 1 else submit(same, leaves[0])
 
     def _with_less_memory(
         self, do: Callable[..., Any], smaller: Callable[..., Any], stage: str, first: Callable[..., Any] | None = None

@@ -8,7 +8,7 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache, partial, reduce
 from importlib import import_module
 from typing import Any
 
@@ -17,7 +17,7 @@ from threadpoolctl import ThreadpoolController
 from ..utils.parallel import Pieces, Progress
 from .cluster import CANCELLED, BlockFailed, address_of, dask_module, lost, reported, wait_for
 
-__all__ = ["DaskWorkers", "add_up", "alone", "sent_once"]
+__all__ = ["DaskWorkers", "add_up", "alone", "same", "sent_once"]
 
 _AT_ONCE = 4  # results that are added in one task: all of them lie in a worker's memory
 
@@ -70,7 +70,7 @@ def sent_once(client: Any, values: Sequence[Any], stage: str) -> list[Any]:
         with reported(client, stage), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that much is sent; no task is running that would set filters too
             # As tasks, and not scattered: if workers are lost with it, the scheduler can make it again.
-            sent = [client.submit(_same, value, pure=False, key=f"shared-{uuid.uuid4().hex}") for value in values]
+            sent = [client.submit(same, value, pure=False, key=f"shared-{uuid.uuid4().hex}") for value in values]
             wait_for(client, list(sent), stage)
             # Otherwise all work would be drawn to where it is. A worker that dies meanwhile is no harm: it is fetched.
             with contextlib.suppress(Exception):
@@ -80,7 +80,8 @@ def sent_once(client: Any, values: Sequence[Any], stage: str) -> list[Any]:
     return sent
 
 
-def _same(value: Any) -> Any:
+def same(value: Any) -> Any:
+    """What it is given: a task that only passes something on."""
     return value
 
 
@@ -91,15 +92,18 @@ def _call(function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*here)
 
 
-def add_up(results: Sequence[Any]) -> Any:
-    """Sum of delayed results or futures, in order, as something delayed; few at a time lie in a worker's memory."""
-    bags, delayed = dask_module("dask.bag"), dask_module("dask").delayed
-    each = bags.from_delayed([delayed(_in_a_list, pure=False)(result) for result in results])
-    return each.fold(operator.add, split_every=_AT_ONCE)
+def add_up(terms: Sequence[Any], submit: Callable[..., Any]) -> Any:
+    """Sum of futures or of delayed results, in order; `submit` makes a task of a function and its arguments.
+
+    Not a fold of Dask's bags: there a result goes through three tasks, and is let go three messages later.
+    """
+    while len(terms) > 1:
+        terms = [submit(_sum_of, *terms[i : i + _AT_ONCE]) for i in range(0, len(terms), _AT_ONCE)]
+    return terms[0]
 
 
-def _in_a_list(result: Any) -> list[Any]:
-    return [result]
+def _sum_of(*terms: Any) -> Any:
+    return reduce(operator.add, terms)
 
 
 class DaskWorkers:
@@ -145,7 +149,7 @@ class DaskWorkers:
                 for number in todo:
                     made[number] = self._next(found, stage)
                     if self._pieces is not None:
-                        self._pieces.get(names[number], partial(_same, made[number]))
+                        self._pieces.get(names[number], partial(same, made[number]))
                     done = len(items) - len(todo) + len(made)
                     if progress is not None and (done == len(items) or time.monotonic() - told > 0.1):
                         told = time.monotonic()
