@@ -198,8 +198,12 @@ def test_html_is_escaped(result: FloorResult) -> None:
     assert "<script>" not in found._repr_html_()
 
 
-def test_coverage_on_known_truths() -> None:
+@pytest.mark.parametrize(
+    "learners", [("gaussian", "additive", "neighbours"), pytest.param((), marks=pytest.mark.slow)], ids=["few", "all"]
+)
+def test_coverage_on_known_truths(use_learners, learners: tuple) -> None:
     # A short run of benchmarks/compare_coverage.py: at a true coverage of 0.9 so few hits have probability < 1e-4.
+    use_learners(*learners)
     name = "compare_coverage"
     path = Path(__file__).parents[2] / "benchmarks" / f"{name}.py"
     spec = importlib.util.spec_from_file_location(name, path)
@@ -213,7 +217,8 @@ def test_coverage_on_known_truths() -> None:
     assert f"in {covered} of 9 runs" in module.page(done)
 
 
-def test_works_on_a_real_estimate() -> None:
+def test_works_on_a_real_estimate(use_learners) -> None:
+    use_learners("gaussian", "additive")
     X, y = problems.get("moons").sample(300, random_state=0)
     found = compare(estimate(X, y, effort="fast", n_jobs=1), error=0.5, n_test=1000)
     assert isinstance(found, Comparison)

@@ -98,7 +98,7 @@ def test_settings_are_as_many_as_the_library_has(effort) -> None:
     assert sum(len(learner(fold)) for learner in LIBRARY.values()) == MOST_SETTINGS[effort]
 
 
-def test_the_plan_is_about_right_for_a_small_estimate() -> None:
+def test_the_plan_is_about_right_for_a_small_estimate(two_learners) -> None:
     # No test of time: that the stages foretold are those that run.
     seen = []
     X, y = bf.problems.get("moons").sample(400, random_state=0)

@@ -26,7 +26,7 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
+def page(two_learners, tmp_path_factory):
     """A page with the labels and names that a reader might meet at worst."""
     X, y = problems.get("mixture_2d").sample(300, random_state=1)
     result = estimate(X, np.array([ATTACK, "unbroken" * 40, "$c_1$"])[y], effort="fast", n_jobs=1)

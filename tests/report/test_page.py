@@ -56,7 +56,7 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def result() -> FloorResult:
+def result(two_learners) -> FloorResult:
     X, y = problems.get("mixture_2d").sample(300, random_state=1)
     return estimate(X, np.array([ATTACK, "b&b", "$c_1$"])[y], effort="fast", n_jobs=1)
 

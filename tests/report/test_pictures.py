@@ -22,7 +22,7 @@ HOSTILE = ("<script>alert(1)</script>", "$x_1^{2$ & \\frac", "long " * 3000, "a\
 
 
 @pytest.fixture(scope="module")
-def result() -> FloorResult:
+def result(two_learners) -> FloorResult:
     return estimate(*problems.get("mixture_2d").sample(300, random_state=1), effort="fast", n_jobs=1)
 
 

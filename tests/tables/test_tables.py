@@ -635,7 +635,7 @@ def test_labels_apart_from_the_frame(frame) -> None:
         table_from_frame(frame, y=y, target="size")
 
 
-def test_estimate_takes_files_frames_and_tables(tmp_path, frame) -> None:
+def test_estimate_takes_files_frames_and_tables(two_learners, tmp_path, frame) -> None:
     frame["size"] += 2 * (frame["label"] == "yes")
     frame["colour"] = frame["colour"].where(frame.index % 10 > 0)
     frame.to_csv(tmp_path / "a.csv", index=False)
@@ -709,7 +709,7 @@ def test_labels_that_are_no_column(frame, y, message: str) -> None:
         table_from_frame(frame.drop(columns="label"), y=y)
 
 
-def test_rows_keep_their_numbers(frame) -> None:
+def test_rows_keep_their_numbers(two_learners, frame) -> None:
     frame["size"] += 3 * (frame["label"] == "yes")
     frame.loc[range(0, 20, 2), "label"] = None
     result = estimate(frame, target="label", effort="fast", n_jobs=1)
