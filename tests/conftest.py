@@ -58,3 +58,25 @@ def client() -> Iterator[Any]:
         where = client.run(lambda: __import__("bayesfloor").__file__)
         assert set(where.values()) == {bayesfloor.__file__}, "the workers must test the same code"
         yield client
+
+
+@pytest.fixture(scope="module")
+def two_learners_on_workers(two_learners: None, client: Any) -> Iterator[None]:
+    """The two learners in place of the library on the workers, too, and on those that replace them."""
+    from distributed import WorkerPlugin
+
+    class TwoLearners(WorkerPlugin):  # defined here, so that it is sent whole: workers cannot import this file
+        def setup(self, worker: Any) -> None:
+            from bayesfloor.library import cross_fit
+
+            self.all = cross_fit.LIBRARY
+            cross_fit.LIBRARY = {name: self.all[name] for name in ("gaussian", "additive")}
+
+        def teardown(self, worker: Any) -> None:
+            from bayesfloor.library import cross_fit
+
+            cross_fit.LIBRARY = self.all
+
+    client.register_plugin(TwoLearners(), name="two learners")
+    yield
+    client.unregister_worker_plugin("two learners")
