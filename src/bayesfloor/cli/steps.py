@@ -255,12 +255,13 @@ def _progress(options: Namespace) -> Any:
         progress.close()
 
 
-def _floor(options: Namespace, table: Any) -> Any:
+def _floor(options: Namespace, table: Any, groups: str | None = None) -> Any:
     from ..floor._estimate import estimate
 
     with _progress(options) as progress:
         return estimate(
             table,
+            groups=groups,
             effort=options.effort,
             random_state=options.seed,
             n_jobs=options.jobs,
@@ -290,14 +291,14 @@ def _file_rows(options: Namespace) -> Any:
 def _reads_in_blocks(options: Namespace) -> bool:
     """Whether the file is read in blocks: by workers of a cluster, or because it is too large."""
     if options.scheduler is not None:
-        if options.groups is not None or options.max_rows is not None:
-            raise ParameterError("a cluster works on all rows: leave out --groups and --max-rows, or --scheduler")
+        if options.max_rows is not None:
+            raise ParameterError("a cluster works on all rows: leave out --max-rows, or --scheduler")
         return True
     return options.groups is None and options.max_rows is None and _file_rows(options).is_large(_run(options))
 
 
 def _floor_in_blocks(options: Namespace) -> Any:
-    return _floor(options, _file_rows(options))
+    return _floor(options, _file_rows(options), options.groups)
 
 
 def _refuse_blocks(options: Namespace) -> None:

@@ -410,7 +410,9 @@ def _frame_of_file(file: FileRows, groups: str | None) -> tuple[Any, str]:
     if suffix in (".parquet", ".pq"):
         frame = frames.read_parquet(str(file.path))
     elif suffix in (".csv", ".tsv"):
-        frame = frames.read_csv(str(file.path), sep="\t" if suffix == ".tsv" else ",")
+        # As text, as `read_table` does: "01" is a code, and kinds are found from all parts together.
+        sep = "\t" if suffix == ".tsv" else ","
+        frame = frames.read_csv(str(file.path), sep=sep, dtype=str, keep_default_na=False)
     else:
         raise DataError(f"workers of a cluster read Parquet and CSV: save {file.path.name} as one of them")
     from ..tables.selection import chosen_columns
