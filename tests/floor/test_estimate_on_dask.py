@@ -23,6 +23,8 @@ from waiting import PATIENCE, held_back, kill_worker, until_replaced  # noqa: E4
 
 UNEVEN = (1700, 0, 3, 297, 4000)
 
+pytestmark = pytest.mark.usefixtures("two_learners_on_workers")
+
 
 @pytest.fixture(scope="module")
 def sample():
@@ -35,7 +37,7 @@ def estimate(X, y=None, **options):
 
 
 @pytest.fixture(scope="module")
-def local(sample):
+def local(two_learners, sample):
     return estimate(*sample, n_jobs=1)
 
 
@@ -100,16 +102,16 @@ def test_a_killed_worker_changes_nothing(client, sample, local, tmp_path: Path, 
     X, y = sample
     killed, flag = [], tmp_path / "wait"
     flag.touch()
-    waits = held_back(distributed_module._derived, "scoring", 59, flag)
+    waits = held_back(distributed_module._derived, "scoring", 11, flag)
     monkeypatch.setattr(distributed_module, "_derived", waits)
 
     def kill(stage: str, done: int, total: int) -> None:
         if stage == "scoring" and not killed:
-            assert (done < total, total) == (True, 60), "the kill must come in the middle of scoring"
+            assert (done < total, total) == (True, 12), "the kill must come in the middle of scoring"
             killed.append(kill_worker(client))
             flag.unlink()
 
-    there = da.from_array(X, chunks=(100, 2))
+    there = da.from_array(X, chunks=(500, 2))
     same(estimate(there, y, run={"cluster": client}, progress=kill), local)
     until_replaced(client, killed[0])
 
