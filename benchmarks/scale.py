@@ -152,17 +152,12 @@ def in_own_process(function: str, *arguments: object) -> dict:
 
 def plans() -> str:
     """What the plan says of more rows and workers than there are here."""
-    lines = [
-        "| rows | columns | workers | time | memory per worker |",
-        "|---|---|---|---|---|",
-    ]
+    lines = ["| rows | columns | workers | time | memory per worker |", "|---|---|---|---|---|"]
     for n, workers in ((10**7, 0), (10**7, 10), (10**8, 10), (10**9, 100), (10**9, 1000)):
         p = bf.plan(n, _D, 2, workers, speed=1.0, n_jobs=2)
         hours = f"{p.seconds / 60:.0f} min" if p.seconds < 7200 else f"{p.seconds / 3600:.1f} h"
         memory = p.memory_per_worker if workers else p.memory
-        lines.append(
-            f"| {n:.0e} | {_D} | {workers or 'two threads'} | {hours} | {memory / 2**30:.1f} GB |"
-        )
+        lines.append(f"| {n:.0e} | {_D} | {workers or 'two threads'} | {hours} | {memory / 2**30:.1f} GB |")
     return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong, by name: an error of the data or of a parameter is also a ValueError or a TypeError."""
+"""What goes wrong, by name: errors of data and parameters are also a ValueError or a TypeError."""
 
 __all__ = ["BayesfloorWarning", "ClusterError", "DataError", "DataTypeError", "ParameterError"]
 
@@ -15,7 +15,7 @@ class ParameterError(ValueError):
     """A parameter is out of its range."""
 
 
-class ClusterError(ValueError):
+class ClusterError(RuntimeError):
     """A cluster cannot be reached, was lost, or could not do a piece of work; the message says what to do."""
 
 

@@ -3,12 +3,4 @@
 from .arena.leaderboard import plot_leaderboard
 from .report.pictures import page_svg, plot_estimates, plot_floor, plot_learning_curve, plot_pairs, svg
 
-__all__ = [
-    "page_svg",
-    "plot_estimates",
-    "plot_floor",
-    "plot_leaderboard",
-    "plot_learning_curve",
-    "plot_pairs",
-    "svg",
-]
+__all__ = ["page_svg", "plot_estimates", "plot_floor", "plot_leaderboard", "plot_learning_curve", "plot_pairs", "svg"]

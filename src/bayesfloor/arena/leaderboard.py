@@ -160,10 +160,7 @@ class ArenaResult:
         """Mean of estimate minus truth per problem as a table, in hundredths."""
         order = [row.estimator for row in self.leaderboard()]
         truths = {(r.problem, r.n): r.truth for r in self.records}
-        lines = [
-            "| problem | N | floor | " + " | ".join(map(_cell, order)) + " |",
-            "|---" * (len(order) + 3) + "|",
-        ]
+        lines = ["| problem | N | floor | " + " | ".join(map(_cell, order)) + " |", "|---" * (len(order) + 3) + "|"]
         for (problem, n), cells in self.by_problem().items():
             shown = ["" if np.isnan(cells.get(name, np.nan)) else f"{100 * cells[name]:+.1f}" for name in order]
             lines.append(f"| {_cell(problem)} | {n} | {truths[problem, n]:.4f} | " + " | ".join(shown) + " |")

@@ -72,11 +72,7 @@ class Occupancy:
 
 
 def doubts(
-    occupancy: Occupancy,
-    estimate: float,
-    leave_one_out_error: float,
-    standard_error: float,
-    data: Dataset,
+    occupancy: Occupancy, estimate: float, leave_one_out_error: float, standard_error: float, data: Dataset
 ) -> tuple[str, ...]:
     """Reasons not to believe an estimate, in words; none if it can be believed.
 

@@ -59,13 +59,7 @@ def certified_upper_limit(
 
 
 def held_out_bound(
-    X: Any,
-    y: Any,
-    classifiers: Any,
-    *,
-    test_size: float = 0.3,
-    confidence_level: float = 0.95,
-    random_state: Any = 0,
+    X: Any, y: Any, classifiers: Any, *, test_size: float = 0.3, confidence_level: float = 0.95, random_state: Any = 0
 ) -> Bound:
     """Fit classifiers on a part of the rows and certify the best one on the rest.
 

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from ..errors import BayesfloorWarning
+from ..errors import BayesfloorWarning, ClusterError
 
 __all__ = ["main", "parser"]
 
@@ -237,7 +237,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         about = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
         return _refuse(about)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, ClusterError) as error:
         return _refuse(str(error))
     except Exception as error:  # nobody who asks for a floor should have to read a traceback
         _refuse(f"this should not have happened: {type(error).__name__}: {error}")

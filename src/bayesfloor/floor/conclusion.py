@@ -69,7 +69,7 @@ def conclude(
     """Judge the floor, and put every figure beside what it rests on."""
     shares = data.priors if priors is None else priors
     figures = counted.figures
-    claimed, settled = stakes(learned.P[0], learned.P[1], learned.labels, learned.row_weights)
+    claimed, unsettled = stakes(learned.P[0], learned.P[1], learned.labels, learned.row_weights)
     evidence = Evidence(
         n=independent_rows(data, priors, learned.groups),
         n_features=data.X.shape[1],
@@ -85,7 +85,7 @@ def conclude(
         ball=counted.ball,
         raw=counted.raw,
         claimed=claimed,
-        unsettled=settled,
+        unsettled=unsettled,
     )
     judgement = judge(evidence, confidence_level)
     certified = ceiling(counted.held_out, priors, confidence_level)
@@ -111,14 +111,7 @@ def conclude(
         posterior=counted.posterior,
         labels=counted.labels,
         row_numbers=counted.row_numbers,
-        doubts=doubts(
-            evidence,
-            data,
-            counted.bounds,
-            certified,
-            confidence_level,
-            held=held,
-        ),
+        doubts=doubts(evidence, data, counted.bounds, certified, confidence_level, held=held),
         notes=(*remarks, *data.notes, *(f"left out: {name}" for name in learned.fitted.dropped)),
         evidence=evidence.to_dict(),
         settings={
@@ -152,10 +145,7 @@ def _estimates(evidence: Evidence, floor: float, occupancy: str) -> tuple[Estima
     )
     if evidence.raw is None:
         return figures
-    return (
-        *figures,
-        Estimate("balls in the features", evidence.raw, "epsilon-ball ensemble on the columns"),
-    )
+    return (*figures, Estimate("balls in the features", evidence.raw, "epsilon-ball ensemble on the columns"))
 
 
 def pair_shares(table: Floats, floor: float) -> tuple[tuple[float, ...], ...]:

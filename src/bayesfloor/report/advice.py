@@ -21,12 +21,7 @@ def next_steps(result: FloorResult, comparison: Comparison | None = None) -> lis
     >>> [what for what, why in next_steps(result)]
     ['Put your model on the scale', 'Estimate from the features as well']
     """
-    return [
-        *_model(result, comparison),
-        *_labels(result),
-        *_rows(result),
-        *_pairs(result),
-    ]
+    return [*_model(result, comparison), *_labels(result), *_rows(result), *_pairs(result)]
 
 
 def n_suspects(result: FloorResult) -> int:

@@ -99,11 +99,7 @@ def _pictures(result: FloorResult, comparison: Comparison | None) -> dict[str, s
         drawn["curve"] = (lambda ax: pictures.plot_learning_curve(result, ax=ax), (7.6, 3.3), (4.0, 3.2))
     if shown:
         wide = (min(7.6, 2.4 + 0.6 * shown), 1.2 + 0.34 * shown)
-        drawn["pairs"] = (
-            lambda ax: pictures.plot_pairs(result, n_classes=_DRAWN, ax=ax),
-            wide,
-            (4.0, 1.2 + 0.4 * few),
-        )
+        drawn["pairs"] = (lambda ax: pictures.plot_pairs(result, n_classes=_DRAWN, ax=ax), wide, (4.0, 1.2 + 0.4 * few))
     heard = _descriptions(result, comparison)
     found = {}
     for name, (draw, wide, narrow) in drawn.items():

@@ -17,14 +17,7 @@ from .dataset import Dataset, dataset_of, validate
 from .keys import column_keys, digest, first_occurrence, row_keys
 from .labels import check_class_sizes
 
-__all__ = [
-    "block_dataset",
-    "block_digest",
-    "chosen_columns",
-    "fingerprint",
-    "open_blocks",
-    "varying_columns",
-]
+__all__ = ["block_dataset", "block_digest", "chosen_columns", "fingerprint", "open_blocks", "varying_columns"]
 
 
 @contextlib.contextmanager

@@ -19,16 +19,7 @@ from .._types import Codes, Counts, Floats, RowNumbers
 from ..errors import DataError, DataTypeError
 from ..utils.parallel import Progress, run_tasks
 
-__all__ = [
-    "LARGE",
-    "ArrayBlocks",
-    "Blocks",
-    "Part",
-    "RowFile",
-    "reference_rows",
-    "rows_at",
-    "sampled_rows",
-]
+__all__ = ["LARGE", "ArrayBlocks", "Blocks", "Part", "RowFile", "reference_rows", "rows_at", "sampled_rows"]
 
 Result = TypeVar("Result")
 

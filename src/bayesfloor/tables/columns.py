@@ -58,6 +58,10 @@ class Column:
         feature, target, groups, or left out.
     note : str
         Why it was left out, or how it was encoded; may be empty.
+    is_remarkable : bool
+        Whether that is said among the notes on the table.
+    can_be_kept : bool
+        Whether it is used all the same if it is kept by name.
     """
 
     name: str
@@ -66,6 +70,8 @@ class Column:
     n_distinct: int
     use: str
     note: str = ""
+    is_remarkable: bool = False
+    can_be_kept: bool = False
 
 
 def is_identifier(values: Floats, name: str, rows: RowNumbers) -> bool:

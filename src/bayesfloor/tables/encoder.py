@@ -64,6 +64,7 @@ class _Found(NamedTuple):
     kind: str
     reading: Reading
     note: str = ""
+    is_remarkable: bool = False
 
 
 def encode_column(series: "pd.Series[Any]", name: str, rows: RowNumbers, *, wanted: bool = False) -> Encoded:
@@ -95,7 +96,7 @@ def encode_column(series: "pd.Series[Any]", name: str, rows: RowNumbers, *, want
     """
     cells = Cells(series, name, rows)
     found = _kind(cells, wanted)
-    return _learn(cells, *found) if isinstance(found, _Found) else Encoded(found)
+    return _learn(cells, found) if isinstance(found, _Found) else Encoded(found)
 
 
 def _kind(cells: Cells, wanted: bool) -> _Found | Column:
@@ -116,9 +117,9 @@ def _kind(cells: Cells, wanted: bool) -> _Found | Column:
     if pd.api.types.is_numeric_dtype(dtype):
         values = series.to_numpy(dtype=np.float64, na_value=np.nan)
         if not wanted and is_identifier(values, name, cells.rows):
-            return _identifier(name, n_missing, len(values) - n_missing, "names the row; used if kept by name")
+            return _identifier(name, n_missing, len(values) - n_missing, is_number=True)
         repeats = is_called_id(name) and series.nunique() >= _MOST_LEVELS
-        return _Found("numeric", Numbers(), _GROUP_HINT if repeats else "")
+        return _Found("numeric", Numbers(), _GROUP_HINT if repeats else "", repeats)
     if pd.api.types.is_datetime64_any_dtype(dtype):
         return _Found("date", Dates())
     if pd.api.types.is_timedelta64_dtype(dtype):
@@ -144,14 +145,14 @@ def _kind_of_objects(cells: Cells, wanted: bool) -> _Found | Column:
     is_number = ~np.isnan(cells.level_numbers)
     if is_number.all():
         if not wanted and is_identifier(cells.of_rows(cells.level_numbers), name, cells.rows):
-            return _identifier(name, n_missing, n_present, "names the row; used if kept by name")
+            return _identifier(name, n_missing, n_present, is_number=True)
         return _Found("numeric", Numbers())
     for number, words in enumerate(TRUTHS):
         if levels.str.lower().isin(list(words)).all():
             return _Found("boolean", Truths(number))
     written = date_form(levels)
     if written is not None:
-        return _Found("date", Dates(written[0]), written[1])
+        return _Found("date", Dates(written[0]), written[1], bool(written[1]))
     if counts[is_number | is_written_number(levels)].sum() >= _MIXED_SHARE * n_present:
         raise refuse_text(cells)
     n_words = float((levels.str.split().str.len() * counts).sum() / n_present)
@@ -177,13 +178,16 @@ def _categories(cells: Cells, *, declared: bool) -> _Found:
     note = f"{len(levels)} levels"
     if has_other:
         note += f": the {_MOST_LEVELS - 1} most frequent, and the others as one"
-    if is_called_id(cells.name) and len(levels) >= _MOST_LEVELS:
+    repeats = is_called_id(cells.name) and len(levels) >= _MOST_LEVELS
+    if repeats:
         note += f"; {_GROUP_HINT}"
-    return _Found("categorical", Levels(known[1:] if len(known) == 2 else known, known, has_other, declared), note)
+    reading = Levels(known[1:] if len(known) == 2 else known, known, has_other, declared)
+    return _Found("categorical", reading, note, has_other or repeats)
 
 
-def _learn(cells: Cells, kind: str, reading: Reading, note: str) -> Encoded:
+def _learn(cells: Cells, found: _Found) -> Encoded:
     """Numbers without gaps, and how they were made; what does not vary is left out."""
+    reading = found.reading
     parts = reading.parts(cells)
     absent = np.isnan(parts[0][1])
     n_missing = int(absent.sum())
@@ -198,14 +202,15 @@ def _learn(cells: Cells, kind: str, reading: Reading, note: str) -> Encoded:
     filled = recipe.fill(parts, cells.name)
     used = tuple(i for i, (_, values) in enumerate(filled) if (values != values[0]).any())
     if not used:
-        return Encoded(Column(cells.name, kind, n_missing, n_distinct, "left out", "constant"))
-    column = Column(cells.name, kind, n_missing, n_distinct, "feature", note)
+        return Encoded(Column(cells.name, found.kind, n_missing, n_distinct, "left out", "constant"))
+    column = Column(cells.name, found.kind, n_missing, n_distinct, "feature", found.note, found.is_remarkable)
     names, columns = zip(*(filled[i] for i in used), strict=True)
     return Encoded(column, names, columns, replace(recipe, used=used))
 
 
-def _identifier(name: str, n_missing: int, n_distinct: int, note: str = "names the row") -> Column:
-    return Column(name, "identifier", n_missing, n_distinct, "left out", note)
+def _identifier(name: str, n_missing: int, n_distinct: int, *, is_number: bool = False) -> Column:
+    note = "names the row; used if kept by name" if is_number else "names the row"
+    return Column(name, "identifier", n_missing, n_distinct, "left out", note, can_be_kept=is_number)
 
 
 # --- tables --------------------------------------------------------------------------------------------------
@@ -397,8 +402,7 @@ def column_notes(columns: Sequence[Column], n: int) -> list[str]:
     if gaps:
         shares = [f"{quoted(c.name)} {c.n_missing / n:.1%}" for c in sorted(gaps, key=lambda c: -c.n_missing)]
         notes.append(f"missing values filled with the median and marked by a column of their own: {listed(shares, 8)}")
-    telling = ("most frequent", "belong together", "month first")
-    notes += [f"{quoted(c.name)}: {c.note}" for c in columns if any(words in c.note for words in telling)]
+    notes += [f"{quoted(c.name)}: {c.note}" for c in columns if c.is_remarkable]
     return notes
 
 
@@ -410,6 +414,6 @@ def identifier_warning(columns: Sequence[Column]) -> str:
     looks = "look like identifiers and are" if len(identifiers) > 1 else "looks like an identifier and is"
     names = listed([quoted(column.name) for column in identifiers])
     why = f"{names} {looks} left out: an identifier tells rows apart, not classes"
-    if any("if kept" in column.note for column in identifiers):
+    if any(column.can_be_kept for column in identifiers):
         why += "; to use numbers all the same, name ALL the columns to use, these among them (keep, --keep)"
     return why
