@@ -69,3 +69,28 @@ def test_errors_are_the_builtin_kinds():
     assert issubclass(bayesfloor.DataError, ValueError)
     assert issubclass(bayesfloor.DataTypeError, TypeError)
     assert issubclass(bayesfloor.ParameterError, ValueError)
+
+
+def test_names_that_people_import_stay() -> None:
+    code = """
+import bayesfloor as bf
+import bayesfloor.callbacks, bayesfloor.classical, bayesfloor.frames, bayesfloor.plots, bayesfloor.problems
+from bayesfloor.arena import default_estimators, installed_rivals, run
+from bayesfloor.bounds import (
+    Bound, all_bounds, bhattacharyya, certified_upper_limit, cover_hart, cover_hart_lower, held_out_bound,
+    henze_penrose, mahalanobis, nearest_neighbour_bounds,
+)
+from bayesfloor.problems import Problem, from_posterior, get, label_noise, names, simulated_error
+from bayesfloor.stopping import FloorStopping, RowsNeeded, TrainingRound, validation_rows_needed
+assert bf.bounds.henze_penrose is henze_penrose and bf.arena.run is run and bf.problems.get is get
+for module in (bf.callbacks, bf.classical, bf.frames, bf.plots, bf.problems):
+    assert all(hasattr(module, name) for name in module.__all__), module
+assert all(callable(getattr(bf, name)) for name in ("estimate", "compare", "plan", "from_scores", "noise_check"))
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_import_loads_no_more_than_a_few_files() -> None:
+    code = "import sys, bayesfloor; print(*sorted(m for m in sys.modules if m.startswith('bayesfloor')))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["bayesfloor"]

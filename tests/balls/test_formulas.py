@@ -20,8 +20,7 @@ def ratio_tables(n_classes, n=12):
     """Ratios with many ties and values on both sides of 1."""
     values = st.one_of(st.sampled_from([0.0, 0.5, 1.0, 2.0]), st.floats(0, 3))
     return st.tuples(
-        arrays(np.float64, (n, n_classes), elements=values),
-        arrays(np.int64, n, elements=st.integers(0, n_classes - 1)),
+        arrays(np.float64, (n, n_classes), elements=values), arrays(np.int64, n, elements=st.integers(0, n_classes - 1))
     )
 
 

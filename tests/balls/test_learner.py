@@ -476,14 +476,7 @@ def test_summary_names_what_a_reader_needs():
     frame = pd.DataFrame(X, columns=["height", "weight"]).assign(constant=1)
     learner = BenchmarkLearner().fit(frame, np.array(["ant", "bee", "cat"])[y])
     text = str(learner)
-    for part in (
-        "Floor",
-        "95% interval",
-        "400 rows, 3 columns, 3 classes",
-        "reliable: yes",
-        "constant",
-        "bee",
-    ):
+    for part in ("Floor", "95% interval", "400 rows, 3 columns, 3 classes", "reliable: yes", "constant", "bee"):
         assert part in text
     assert list(learner.feature_names_in_) == ["height", "weight", "constant"]
     assert learner.n_features_in_ == 3

@@ -4,13 +4,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from bayesfloor import (
-    BayesfloorWarning,
-    ParameterError,
-    arithmetic_weights,
-    chebyshev_weights,
-    uniform_weights,
-)
+from bayesfloor import BayesfloorWarning, ParameterError, arithmetic_weights, chebyshev_weights, uniform_weights
 from bayesfloor.balls.weights import minimum_norm_weights
 
 CASES = [(1, 0), (2, 1), (5, 2), (12, 1), (11, 10), (50, 30), (101, 50), (101, 100)]

@@ -53,8 +53,7 @@ def test_it_prints_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [(10, 5), (1000, 0), (1000, 5, 1), (1000, 5, 2, -1), (1e6, 5), (True, 5), ("many", 5)],
+    "arguments", [(10, 5), (1000, 0), (1000, 5, 1), (1000, 5, 2, -1), (1e6, 5), (True, 5), ("many", 5)]
 )
 def test_nonsense_is_refused(arguments) -> None:
     with pytest.raises(ParameterError, match="must be a whole number"):

@@ -139,12 +139,7 @@ def test_permuted_and_opposite_rows_are_no_duplicates():
         (np.array([[1.0, "x"], [2.0, 1.0]] * 2, dtype=object), Y, DataTypeError, "'x' in row 0, 'column 1'"),
         (np.array([[1.0, {}], [2.0, 1.0]] * 2, dtype=object), Y, DataTypeError, "dict in row 0, 'column 1'"),
         (pd.DataFrame({"a": Y, "city": list("abcd")}), Y, DataTypeError, "column 'city' has type"),
-        (
-            pd.DataFrame({"when": pd.to_datetime(["2020-01-01"] * 4)}),
-            Y,
-            DataTypeError,
-            "column 'when' has type",
-        ),
+        (pd.DataFrame({"when": pd.to_datetime(["2020-01-01"] * 4)}), Y, DataTypeError, "column 'when' has type"),
         (sparse.csr_matrix(X), Y, DataTypeError, "sparse"),
         (sparse.csr_array(X), Y, DataTypeError, "sparse"),
         (np.ma.array(X, mask=X == 5.0), Y, DataError, "1 masked values, the first in row 2"),

@@ -58,8 +58,7 @@ def to_arff(frame: pd.DataFrame) -> str:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["t.csv", "t.tsv", "t.csv.gz", "t.parquet", "t.feather", "t.arrow", "t.arff", "t.jsonl", "t.ndjson.gz"],
+    "name", ["t.csv", "t.tsv", "t.csv.gz", "t.parquet", "t.feather", "t.arrow", "t.arff", "t.jsonl", "t.ndjson.gz"]
 )
 @pytest.mark.parametrize("max_rows", [None, 20])
 def test_every_format_gives_the_same_table(tmp_path, frame, name: str, max_rows) -> None:
