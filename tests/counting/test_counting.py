@@ -46,18 +46,19 @@ def test_every_algorithm_gives_the_naive_counts(kind, n_features):
         np.testing.assert_array_equal(counter.counts(radii, rows), expected[rows], err_msg=algorithm)
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("kind", DATA)
-@pytest.mark.parametrize("n_features", [1, 3, 30, 300])
-def test_larger_data_and_new_points_agree_with_numpy(kind, n_features, algorithm):
+@pytest.mark.parametrize("n_features", [1, 3, 30, 150])
+def test_larger_data_and_new_points_agree_with_numpy(kind, n_features):
     # Several tiles, leaves and parts of a product, classes that end inside a tile, and one without points.
     points, labels, radii = problem(kind, n_features, n=1300, n_classes=4)
     labels[labels == 2] = 0
     new = points[:150] * 1.01
     plain = BallCounter(points, labels, 4, 1, algorithm="numpy")
-    counter = BallCounter(points, labels, 4, 2, algorithm=algorithm)
-    np.testing.assert_array_equal(counter.counts(radii), plain.counts(radii))
-    np.testing.assert_array_equal(counter.around(new, radii), plain.around(new, radii))
+    counts, around = plain.counts(radii), plain.around(new, radii)
+    for algorithm in set(ALGORITHMS) - {"numpy"}:
+        counter = BallCounter(points, labels, 4, 2, algorithm=algorithm)
+        np.testing.assert_array_equal(counter.counts(radii), counts, err_msg=algorithm)
+        np.testing.assert_array_equal(counter.around(new, radii), around, err_msg=algorithm)
 
 
 @settings(max_examples=60, deadline=None)

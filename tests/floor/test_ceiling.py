@@ -87,7 +87,7 @@ def level_of(shape: str, n: int, samples: int) -> float:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_held_out_rows_are_a_random_sample(shape: str) -> None:
     # Of positions among rows sorted by distance the same ranks were held out every time: 62 to 92 % at this size.
-    samples = 1000
+    samples = 500
     assert level_of(shape, 173, samples) >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / samples)
 
 
@@ -101,16 +101,16 @@ def test_limits_of_a_fixed_classifier_hold_at_their_level(shape: str) -> None:
 def test_number_of_errors_held_out_is_binomial(shape: str) -> None:
     # The spread as well as the mean: ranks that are held out every time would leave too little of it.
     counts = []
-    for sample in range(600):
+    for sample in range(300):
         rng = np.random.default_rng([sample, 7])
         X, y = SHAPES[shape](120, rng)
         data = without_copies(validate(X, y)).data
         rows = held_out_rows(data)
         counts.append(((data.X[rows, 0] > 0.5 * (shape == "discrete")) != data.labels[rows]).sum())
     n = len(rows)
-    assert abs(np.mean(counts) - n / 4) < 4 * np.sqrt(n * 0.25 * 0.75 / 600)
+    assert abs(np.mean(counts) - n / 4) < 4 * np.sqrt(n * 0.25 * 0.75 / 300)
     ratio = np.var(counts, ddof=1) / (n * 0.25 * 0.75)
-    assert abs(ratio - 1) < 4 * np.sqrt(2 / 600)
+    assert abs(ratio - 1) < 4 * np.sqrt(2 / 300)
 
 
 def test_the_draw_is_that_of_estimate_and_order_does_not_matter() -> None:

@@ -800,7 +800,8 @@ def test_a_bad_address_is_named(address):
         pass
 
 
-def test_connecting_by_address_client_cluster_or_default(client):
+def test_connecting_by_address_client_cluster_or_default(client, monkeypatch):
+    monkeypatch.setattr("bayesfloor.rows.cluster._CONNECT_SECONDS", PATIENCE)
     for cluster in (client.scheduler.address, client.cluster):
         with connect(cluster) as found:
             assert found is not client
