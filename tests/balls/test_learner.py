@@ -388,7 +388,10 @@ def test_pure_noise_with_unequal_priors_gives_the_smaller_one_whichever_class_co
     assert BenchmarkLearner().fit(X, 1 - y).bayes_error_ == pytest.approx(learner.bayes_error_, abs=1e-12)
 
 
-@pytest.mark.parametrize(("d", "shift"), [(1, 2.0), (2, 1.0), (2, 3.0)])
+@pytest.mark.parametrize(
+    ("d", "shift"),
+    [(1, 2.0), pytest.param(2, 1.0, marks=pytest.mark.slow), pytest.param(2, 3.0, marks=pytest.mark.slow)],
+)
 def test_mean_over_seeds_is_near_the_known_floor(d, shift):
     floor, n, seeds = norm.sf(shift / 2), 1000, 30
     estimates = [BenchmarkLearner().fit(*gaussians(seed, n, d, shift)).bayes_error_ for seed in range(seeds)]
@@ -427,6 +430,7 @@ def test_balanced_priors_on_imbalanced_data(n_seeds):
     assert BenchmarkLearner(priors=[0.5, 0.5]).fit(X, y).interval_ == learner.interval_
 
 
+@pytest.mark.slow
 def test_fewer_queries_estimate_the_same_with_a_wider_interval():
     X, y = gaussians(0, n=3000)
     full = BenchmarkLearner().fit(X, y)

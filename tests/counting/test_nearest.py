@@ -30,8 +30,7 @@ def plain_nearest(X, k, queries, own):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n_features", [1, 3, 20, 130])
-@pytest.mark.parametrize("algorithm", ["tiles", "tree"])
-def test_rows_and_distances_in_order(kind, n_features, algorithm):
+def test_rows_and_distances_in_order(kind, n_features):
     rng = np.random.default_rng(n_features)
     X = KINDS[kind](rng, 600, n_features)
     row_numbers = np.arange(600)  # as labels: then the rows found can be told
@@ -42,10 +41,11 @@ def test_rows_and_distances_in_order(kind, n_features, algorithm):
             (2, {"queries": chosen}, X[chosen], chosen),
             (2, {"queries": new}, new, None),
         ):
-            found, distances = nearest_labels(X, row_numbers, k, n_jobs=n_jobs, algorithm=algorithm, **options)
             expected, expected_distances = plain_nearest(X, k, queries, own)
-            np.testing.assert_array_equal(found, expected)
-            np.testing.assert_array_equal(distances, expected_distances)
+            for algorithm in ("tiles", "tree"):
+                found, distances = nearest_labels(X, row_numbers, k, n_jobs=n_jobs, algorithm=algorithm, **options)
+                np.testing.assert_array_equal(found, expected, err_msg=algorithm)
+                np.testing.assert_array_equal(distances, expected_distances, err_msg=algorithm)
 
 
 @pytest.mark.parametrize("algorithm", ["tiles", "tree"])
