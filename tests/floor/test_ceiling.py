@@ -20,7 +20,7 @@ from bayesfloor.library.cross_fit import assign_folds
 from bayesfloor.library.learners import LIBRARY
 from bayesfloor.library.pool import Stage
 from bayesfloor.report.page import render
-from bayesfloor.rows.blocks import ArrayBlocks, sampled_rows
+from bayesfloor.rows.blocks import ArrayBlocks, draw_rows
 from bayesfloor.rows.dataset import Dataset, validate
 from bayesfloor.rows.draws import Draws, one_of_each
 from bayesfloor.stopping.rule import FloorStopping
@@ -318,7 +318,7 @@ def constant_misses(n_classes: int, samples: int) -> float:
         rng = np.random.default_rng(seed)
         y = rng.integers(0, n_classes, 2000)
         blocks = ArrayBlocks(rng.normal(size=(2000, 1)), y, n_classes)
-        numbers, _, added = sampled_rows(blocks, 600, rng)
+        numbers, _, added = draw_rows(blocks, 600, rng)
         assert added.sum() == 0
         others = np.delete(y, numbers)
         named = np.bincount(y[numbers]).argmax()
@@ -337,7 +337,7 @@ def test_rare_classes_of_a_large_table_get_rows_that_are_counted() -> None:
     y = np.zeros(3000, dtype=np.int64)
     y[[5, 77, 2500]] = 1
     y[100:200] = 2
-    numbers, counts, added = sampled_rows(
+    numbers, counts, added = draw_rows(
         ArrayBlocks(np.zeros((3000, 1)), y, 3, block_rows=700), 90, np.random.default_rng(0)
     )
     assert counts.tolist() == [2897, 3, 100]

@@ -26,7 +26,7 @@ from bayesfloor.library.arrangement import near_points
 from bayesfloor.library.forest import forest_rows
 from bayesfloor.library.learners import FOREST, LIBRARY
 from bayesfloor.rows.block_dataset import block_digest
-from bayesfloor.rows.blocks import LARGE, ArrayBlocks, RowFile, reference_rows, rows_at, sampled_rows
+from bayesfloor.rows.blocks import LARGE, ArrayBlocks, RowFile, draw_rows, reference_rows, rows_at
 
 PROBLEM = problems.get("mixture_2d")
 
@@ -262,10 +262,10 @@ def test_given_class_shares(sample) -> None:
 def test_what_is_too_large_for_memory_goes_to_disk(sample) -> None:
     X, y = sample
     blocks = ArrayBlocks(X, y, 3, threads=2, block_rows=300, most_bytes=1000)
-    doubled = blocks.derived(lambda part: 2 * part.X, 2)
+    doubled = blocks.derive(lambda part: 2 * part.X, 2)
     assert isinstance(doubled.X, RowFile)
     np.testing.assert_array_equal(doubled.X[:4000], 2 * X)
-    again = doubled.derived(lambda part: part.X[:, :1] / 2, 1)
+    again = doubled.derive(lambda part: part.X[:, :1] / 2, 1)
     np.testing.assert_array_equal(rows_at(again, np.array([5, 3999]))[0], X[[5, 3999], :1])
     files = [doubled.X.path, again.X.path]
     doubled.close()
@@ -277,7 +277,7 @@ def test_a_failed_block_leaves_no_file(sample, tmp_path: Path, monkeypatch) -> N
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     blocks = ArrayBlocks(*sample, 3, threads=2, block_rows=300, most_bytes=1000)
     with pytest.raises(ZeroDivisionError):
-        blocks.derived(lambda part: part.X * (1 // (5 - part.number)), 2)
+        blocks.derive(lambda part: part.X * (1 // (5 - part.number)), 2)
     assert not list(tmp_path.iterdir())
 
 
@@ -314,7 +314,7 @@ def test_reports_do_not_read_beyond_the_limit(sample, tmp_path: Path, capsys) ->
 def test_sample_does_not_depend_on_blocks(sample) -> None:
     X, y = sample
     drawn = [
-        sampled_rows(ArrayBlocks(X, y, 3, block_rows=size), 500, np.random.default_rng(1)) for size in (100, 777, 4000)
+        draw_rows(ArrayBlocks(X, y, 3, block_rows=size), 500, np.random.default_rng(1)) for size in (100, 777, 4000)
     ]
     numbers, counts, _ = drawn[0]
     for other, other_counts, _ in drawn[1:]:

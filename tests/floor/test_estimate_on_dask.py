@@ -102,8 +102,8 @@ def test_a_killed_worker_changes_nothing(client, sample, local, tmp_path: Path, 
     X, y = sample
     killed, flag = [], tmp_path / "wait"
     flag.touch()
-    waits = held_back(distributed_module._derived, "scoring", 11, flag)
-    monkeypatch.setattr(distributed_module, "_derived", waits)
+    waits = held_back(distributed_module._derive, "scoring", 11, flag)
+    monkeypatch.setattr(distributed_module, "_derive", waits)
 
     def kill(stage: str, done: int, total: int) -> None:
         if stage == "scoring" and not killed:

@@ -30,7 +30,7 @@ from bayesfloor.library.cross_fit import cross_fit  # noqa: E402
 from bayesfloor.rows import cluster as cluster_module  # noqa: E402
 from bayesfloor.rows import dask_blocks as distributed_module  # noqa: E402
 from bayesfloor.rows.block_dataset import block_dataset  # noqa: E402
-from bayesfloor.rows.blocks import ArrayBlocks, class_counts, reference_rows, rows_at, sampled_rows  # noqa: E402
+from bayesfloor.rows.blocks import ArrayBlocks, class_counts, draw_rows, reference_rows, rows_at  # noqa: E402
 from bayesfloor.rows.cluster import connect, is_dask  # noqa: E402
 from bayesfloor.rows.dask_blocks import DaskBlocks, blocks_from_dask  # noqa: E402
 from bayesfloor.rows.dask_workers import DaskWorkers, alone  # noqa: E402
@@ -72,7 +72,7 @@ def test_blocks_hold_the_rows_in_their_order(both):
     assert there.sizes.tolist() == list(UNEVEN)
     for mine, theirs in zip(everything(here), everything(there), strict=True):
         np.testing.assert_array_equal(mine, theirs)
-    drawn = (sampled_rows(blocks, 50, np.random.default_rng(7)) for blocks in both)
+    drawn = (draw_rows(blocks, 50, np.random.default_rng(7)) for blocks in both)
     for mine, theirs in zip(*drawn, strict=True):
         np.testing.assert_array_equal(mine, theirs)
 
@@ -199,8 +199,8 @@ def test_counts_around_rows_are_exact(both):
 
 def test_derived_blocks_stay_there_and_are_let_go(client, both):
     _, there = both
-    made = there.derived(lambda part: part.X[:, :1] * 2 + part.start, 1)
-    again = made.derived(lambda part: part.X + 1, 1)
+    made = there.derive(lambda part: part.X[:, :1] * 2 + part.start, 1)
+    again = made.derive(lambda part: part.X + 1, 1)
     shift = np.repeat(there.starts, there.sizes)
     np.testing.assert_array_equal(everything(again)[0][:, 0], everything(there)[0][:, 0] * 2 + shift + 1)
     n_keys = _keys_in_memory(client)
@@ -756,7 +756,7 @@ def _deadly_above(limit, folder):
 
 def test_blocks_too_large_for_their_worker_are_done_in_pieces(fragile, both, tmp_path):
     here, _ = both
-    np.testing.assert_array_equal(everything(fragile.derived(_deadly_above(100, tmp_path), 1))[0], here.X[:, :1])
+    np.testing.assert_array_equal(everything(fragile.derive(_deadly_above(100, tmp_path), 1))[0], here.X[:, :1])
     # Sums, too, by the workers that have taken their place.
     counting = partial(count_in_part, queries=here.X[:20], radii=np.array([0.5, 1.0]), n_classes=2)
     deadly = _deadly_above(100, tmp_path)
@@ -773,7 +773,7 @@ def test_blocks_that_kill_even_in_pieces_are_named(fragile, tmp_path):
         r"(block \d \(rows \d+ to \d+\)|what all tasks need) was lost with each worker .* while counting.*smaller ch"
     )
     with pytest.raises(ClusterError, match=found):
-        fragile.derived(_deadly_above(10, tmp_path), 1, "counting")
+        fragile.derive(_deadly_above(10, tmp_path), 1, "counting")
 
 
 def test_a_task_out_of_memory_is_done_in_pieces(both):

@@ -14,7 +14,7 @@ from .._types import Codes, Floats, RowNumbers
 from ..counting.block_counts import counter_of
 from ..errors import BayesfloorWarning
 from ..rows.block_dataset import open_blocks
-from ..rows.blocks import LARGE, Blocks, Part, reference_rows, rows_at, sampled_rows
+from ..rows.blocks import LARGE, Blocks, Part, draw_rows, reference_rows, rows_at
 from ..rows.dataset import Dataset
 from ..rows.keys import row_keys
 from ..rows.scaling import Standard, class_keys, order_by_content
@@ -191,7 +191,7 @@ class BenchmarkLearner(BaseEstimator):
         check_numbers(self.get_params(deep=False))
         with open_blocks(X, y, self.progress) as (blocks, data):
             self._fit(blocks, data)
-        return self._named(hasattr(X, "columns"), data)._warned()
+        return self._set_names(hasattr(X, "columns"), data)._warn()
 
     def fit_blocks(self, blocks: Blocks, data: Dataset) -> Self:
         """Estimate the floor of rows that lie in blocks.
@@ -205,13 +205,13 @@ class BenchmarkLearner(BaseEstimator):
         """
         check_numbers(self.get_params(deep=False))
         self._fit(blocks, data)
-        return self._named(False, data)._warned()
+        return self._set_names(False, data)._warn()
 
     def _fit(self, blocks: Blocks, data: Dataset) -> None:
         self._settle(data)
         sample, _ = rows_at(blocks, reference_rows(blocks.n_samples))
         standard = Standard.of(sample, unit_variance=self.standardize)
-        points = blocks.derived(partial(_standardize, standard=standard), blocks.n_columns)
+        points = blocks.derive(partial(_standardize, standard=standard), blocks.n_columns)
         with contextlib.closing(points):
             self._estimate(counter_of(points, self.n_jobs), self._centres(points), standard.unit, data)
         if points.whole is not None:
@@ -255,14 +255,14 @@ class BenchmarkLearner(BaseEstimator):
         )
         self.reliable_ = not self.reasons_
 
-    def _named(self, has_names: bool, data: Dataset) -> Self:
+    def _set_names(self, has_names: bool, data: Dataset) -> Self:
         if has_names:
             self.feature_names_in_ = np.array(data.feature_names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         return self
 
-    def _warned(self) -> Self:
+    def _warn(self) -> Self:
         if not self.reliable_:
             warnings.warn(f"unreliable estimate: {'; '.join(self.reasons_)}", BayesfloorWarning, stacklevel=3)
         return self
@@ -276,7 +276,7 @@ class BenchmarkLearner(BaseEstimator):
             return np.arange(n)
         seed = seed_from(self.random_state)
         if n > LARGE:  # an order by content would need all rows in one place
-            return sampled_rows(points, limit, np.random.default_rng([seed, 1]))[0]
+            return draw_rows(points, limit, np.random.default_rng([seed, 1]))[0]
         X, labels = rows_at(points, np.arange(n))
         keys = class_keys(row_keys(X), labels, points.n_classes)
         order = order_by_content(X, labels, points.n_classes)

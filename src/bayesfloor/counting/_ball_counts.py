@@ -92,12 +92,12 @@ def ball_counts(
 
         if exclude_groups is not None:
             raise ParameterError("exclude_groups needs rows in memory, not a Dask collection")
-        return distributed_ball_counts(X, labels, _checked_radii(radii), queries=queries, progress=progress)
+        return distributed_ball_counts(X, labels, _check_radii(radii), queries=queries, progress=progress)
     points, codes, classes = labelled_points(X, labels)
     counter = BallCounter(points, codes, len(classes), n_jobs, memory_limit, algorithm)
     groups = group_codes(exclude_groups, len(points))
     wanted = query_points(queries, points)
-    limits = _checked_radii(radii)
+    limits = _check_radii(radii)
     if isinstance(wanted, tuple):
         if groups is not None:
             raise ParameterError("exclude_groups needs queries that are rows of X, not new points")
@@ -382,7 +382,7 @@ def query_points(queries: Any, points: Floats) -> RowNumbers | tuple[Floats] | N
     return (matrix,)
 
 
-def _checked_radii(radii: ArrayLike) -> Floats:
+def _check_radii(radii: ArrayLike) -> Floats:
     values = numbers_from("radii", radii)
     if values.ndim != 1 or values.size == 0:
         raise ParameterError(f"radii must be a non-empty list of numbers, got {radii!r}")

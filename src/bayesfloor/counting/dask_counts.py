@@ -64,12 +64,12 @@ def distributed_ball_counts(
     lazily = functools.partial(dask.delayed, pure=False)
     n_classes, blocks = len(found.classes), []
     for size, block in _query_blocks(queries, found, lazily):
-        terms = [lazily(_counted)(held, block, radii, n_classes) for held in found.rows]
+        terms = [lazily(_count)(held, block, radii, n_classes) for held in found.rows]
         blocks.append((size, lazily(_without_own)(add_up(terms, lambda add, *some: lazily(add)(*some)), block)))
-    return _stacked(blocks, (n_classes, len(radii)))
+    return _stack(blocks, (n_classes, len(radii)))
 
 
-def _stacked(blocks: Sequence[tuple[int, Any]], shape: tuple[int, int]) -> Any:
+def _stack(blocks: Sequence[tuple[int, Any]], shape: tuple[int, int]) -> Any:
     """Delayed blocks as one Dask array; `dask.array.concatenate` would drop the empty ones."""
     arrays, graphs = dask_module("dask.array"), dask_module("dask.highlevelgraph")
     name = f"ball-counts-{uuid.uuid4().hex}"
@@ -89,7 +89,7 @@ def _query_blocks(queries: Any, found: DelayedRows, lazily: Any) -> list[tuple[i
         if outside.size:
             raise ParameterError(f"query {array[outside[0]]} is no row of X, which has {n} rows")
         numbers = [array[i : i + _QUERIES].astype(np.int64) for i in range(0, max(1, len(array)), _QUERIES)]
-        return [(len(some), _picked_rows(some, found, lazily)) for some in numbers]
+        return [(len(some), _pick_rows(some, found, lazily)) for some in numbers]
     matrix, _ = feature_matrix(array)
     if matrix.shape[1] != len(found.names):
         raise DataError(f"queries have {matrix.shape[1]} columns but X has {len(found.names)}")
@@ -97,7 +97,7 @@ def _query_blocks(queries: Any, found: DelayedRows, lazily: Any) -> list[tuple[i
     return [(len(some), lazily((some, None))) for some in points]
 
 
-def _picked_rows(numbers: RowNumbers, found: DelayedRows, lazily: Any) -> Any:
+def _pick_rows(numbers: RowNumbers, found: DelayedRows, lazily: Any) -> Any:
     """Rows of these numbers, from the blocks that hold them."""
     order = np.argsort(numbers, kind="stable")
     edges = np.concatenate([[0], np.cumsum(found.sizes)])
@@ -118,7 +118,7 @@ def _in_order(order: RowNumbers, *pieces: Held) -> Held:
     return np.concatenate([X for X, _ in pieces])[order], np.concatenate([codes for _, codes in pieces])[order]
 
 
-def _counted(held: Held, block: tuple[NDArray[Any], Any], radii: Floats, n_classes: int) -> BallCounts:
+def _count(held: Held, block: tuple[NDArray[Any], Any], radii: Floats, n_classes: int) -> BallCounts:
     X, codes = held
     part = Part(0, 0, np.ascontiguousarray(X, dtype=np.float64), codes.astype(np.int64))
     with alone():

@@ -19,7 +19,7 @@ from .._types import Counts, Floats, RowNumbers, Singles
 from ..balls.settings import target_priors
 from ..bounds.bounds import Bound, all_bounds
 from ..errors import ParameterError
-from ..library.arrangement import check_size, named_classifiers, near_points
+from ..library.arrangement import check_size, name_classifiers, near_points
 from ..library.forest import Forests, forest_rows
 from ..library.training import Learned, Trained, train
 from ..rows.blocks import ArrayBlocks, Blocks, Part
@@ -110,7 +110,7 @@ def estimate(
     if not isinstance(run, Run):
         raise ParameterError(f"run must be a bayesfloor.Run, got {run!r}")
     request = Request(
-        classifiers=named_classifiers(classifiers),
+        classifiers=name_classifiers(classifiers),
         priors=priors,
         effort=effort,
         confidence_level=confidence_level,
@@ -201,7 +201,7 @@ def _grow_forests(
     arrangement = trained.arrangement
     view = partial(_view, columns=sample.columns, standard=arrangement.standard)
     draws = rows.draws(request.seed)
-    forests = Forests.drawn(blocks, sample.numbers, m, view, arrangement.codes, draws, request.effort)
+    forests = Forests.draw(blocks, sample.numbers, m, view, arrangement.codes, draws, request.effort)
     # They are grown again sooner than they are stored.
     stages = forests.join(trained.fitted.stages, trained.rows, workers.without_pieces(), request.progress)
     return replace(trained, fitted=replace(trained.fitted, stages=stages)), forests
@@ -235,7 +235,7 @@ def _score(
     scorer = Scorer.of(learned, sample.columns, sample.numbers, forests, threads, request.progress)
     # Pieces are files here: what is scored on a cluster stays there.
     work = scorer if pieces is None or rows.client is not None else _keep_scores(scorer, pieces)
-    return rows.blocks.derived(work, data.n_classes, "scoring", request.progress), scorer.used
+    return rows.blocks.derive(work, data.n_classes, "scoring", request.progress), scorer.used
 
 
 def _keep_scores(scorer: Scorer, pieces: Pieces) -> Callable[[Part], Floats]:

@@ -59,7 +59,7 @@ def balls_on_scores(
         # Classes by their content, so that their names change no digit of a distance.
         space = ScoreSpace.of(np.round(learned.P[0], DIGITS))
         work = partial(_coordinates, space=space, classes=by_content)
-        with contextlib.closing(P.derived(work, space.n_columns)) as scores_of_all:
+        with contextlib.closing(P.derive(work, space.n_columns)) as scores_of_all:
             learner = _fit(scores_of_all, data, priors, n_jobs, progress)
         ball, occupancy = float(learner.bayes_error_), _fullness(learner)
     return round(ball, 12), occupancy  # the last digits depend on the order of a sum
@@ -76,7 +76,7 @@ def balls_on_columns(
     """Epsilon-ball ensemble on the columns themselves, if they are few and the balls full."""
     if len(columns) > FEW_FEATURES:
         return None
-    with contextlib.closing(blocks.derived(partial(_columns, columns=columns), len(columns))) as chosen:
+    with contextlib.closing(blocks.derive(partial(_columns, columns=columns), len(columns))) as chosen:
         learner = _fit(chosen, data, priors, n_jobs, progress, standardize=True)
     return round(float(learner.bayes_error_), 12) if learner.reliable_ else None
 

@@ -18,7 +18,7 @@ from .._types import Codes, Counts, RowNumbers, Values
 from ..errors import DataError, ParameterError
 from ..library.arrangement import EFFORTS, Arrangement, check_groups, join_groups
 from ..rows.block_dataset import block_digest, varying_columns
-from ..rows.blocks import BLOCK_ROWS, ArrayBlocks, Blocks, Part, RowFile, rows_at, sampled_rows
+from ..rows.blocks import BLOCK_ROWS, ArrayBlocks, Blocks, Part, RowFile, draw_rows, rows_at
 from ..rows.cluster import dask_module, is_dask
 from ..rows.copies import copies_in_blocks
 from ..rows.dataset import Dataset, dataset_of, validate
@@ -118,7 +118,7 @@ class LabelledRows:
             data: Dataset | None = self.data.rows(kept)
             blocks: Blocks = _one_block(self.data.rows(kept))
         else:
-            data, blocks = self.data, self.blocks.picked(kept)
+            data, blocks = self.data, self.blocks.pick(kept)
         return replace(
             self,
             blocks=blocks,
@@ -136,7 +136,7 @@ class LabelledRows:
             columns = np.arange(self.blocks.n_columns)
             added = np.zeros(self.blocks.n_classes, dtype=np.int64)
             return Sample(self.data, np.arange(everyone), columns, added)
-        numbers, counts, added = sampled_rows(self.blocks, n, self.draws(seed).rng("sample"))
+        numbers, counts, added = draw_rows(self.blocks, n, self.draws(seed).rng("sample"))
         check_class_sizes(self.classes, counts)
         X, codes = rows_at(self.blocks, numbers)
         drawn = dataset_of(X, list(self.names), self.classes, codes)

@@ -85,10 +85,10 @@ class Scorer:
         grown, forest_weight = None, 0.0
         for j, weight in weighty:
             if forests is not None and stage.learner[j] == FOREST:
-                grown, forest_weight = forests.grown(stage.names[j], threads, progress), weight
+                grown, forest_weight = forests.grow(stage.names[j], threads, progress), weight
         weighty = [(j, weight) for j, weight in weighty if stage.learner[j] != FOREST]
         settings = [(stage.learner[j], stage.names[j]) for j, _ in weighty]
-        trained = Threads(threads).map(_trained, (fold, fitted.library), settings, "final models", progress)
+        trained = Threads(threads).map(_train_setting, (fold, fitted.library), settings, "final models", progress)
         models = [(model, weight) for model, (_, weight) in zip(trained, weighty, strict=True)]
         return cls(
             learned.arrangement.standard,
@@ -125,23 +125,23 @@ class Scorer:
         total = np.tile(self.shifts, (len(X), 1))
         with limit_fit_threads():
             for model, weight in self.models:
-                total += weight * _centred(model(unseen))
+                total += weight * _centre(model(unseen))
                 unseen.forget()
             if self.forests is not None and self.grown is not None:
                 for forest, rows in zip(self.grown, (np.flatnonzero(~trained), np.flatnonzero(trained)), strict=True):
                     if len(rows):
                         logs = self.forests.logs(forest, unseen.X[rows])
-                        total[rows] += self.forest_weight * _centred(logs)
+                        total[rows] += self.forest_weight * _centre(logs)
         total -= total.max(axis=1, keepdims=True)
         return np.round(reweight(np.exp(total), self.change), DIGITS)[:, self.codes]
 
 
-def _centred(logs: Floats) -> Floats:
+def _centre(logs: Floats) -> Floats:
     logs = logs.astype(np.float32).astype(np.float64)  # as the pool has seen them
     return np.asarray(logs - logs.mean(axis=1, keepdims=True))
 
 
-def _trained(fold: Fold, library: Library, setting: tuple[str, str]) -> Any:
+def _train_setting(fold: Fold, library: Library, setting: tuple[str, str]) -> Any:
     """One setting of a learner, trained."""
     learner, name = setting
     with limit_fit_threads():

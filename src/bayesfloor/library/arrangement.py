@@ -23,7 +23,7 @@ __all__ = [
     "check_size",
     "independent_rows",
     "join_groups",
-    "named_classifiers",
+    "name_classifiers",
     "near_points",
 ]
 
@@ -138,7 +138,7 @@ def near_points(standard: Standard, X: Floats) -> Floats:
     return np.clip(standard.apply(X), -_FAR, _FAR)
 
 
-def named_classifiers(classifiers: Any) -> dict[str, Any]:
+def name_classifiers(classifiers: Any) -> dict[str, Any]:
     """The user's classifiers by name; one, several, or a mapping."""
     if isinstance(classifiers, Mapping):
         named = {str(name): model for name, model in classifiers.items()}

@@ -59,7 +59,7 @@ class Forests:
     effort: str
 
     @classmethod
-    def drawn(
+    def draw(
         cls, blocks: Blocks, sample: RowNumbers, m: int, view: Any, codes: Codes, draws: Draws, effort: str
     ) -> "Forests":
         """Draw twice `m` rows that are not in the sample; `view` turns columns into what the library sees."""
@@ -95,11 +95,11 @@ class Forests:
             for i, stage in enumerate(stages)
         ]
 
-    def grown(self, name: str, threads: int, progress: Progress | None) -> tuple[Any, Any]:
+    def grow(self, name: str, threads: int, progress: Progress | None) -> tuple[Any, Any]:
         """Both forests of one setting."""
         leaf = int(name.rsplit(" ", 1)[1])
         halves = [np.arange(self.size), np.arange(self.size, len(self.y))]
-        first, second = Threads(threads).map(_grown, (self, leaf), halves, "growing forests", progress)
+        first, second = Threads(threads).map(_grow, (self, leaf), halves, "growing forests", progress)
         return first, second
 
     def logs(self, forest: Any, X: Floats) -> Floats:
@@ -111,7 +111,7 @@ class Forests:
         return replace(self, X=self.X[:0], y=self.y[:0])
 
 
-def _grown(forests: Forests, leaf: int, rows: RowNumbers) -> Any:
+def _grow(forests: Forests, leaf: int, rows: RowNumbers) -> Any:
     from sklearn.ensemble import ExtraTreesClassifier
 
     trees = ExtraTreesClassifier(
@@ -128,4 +128,4 @@ def _grown(forests: Forests, leaf: int, rows: RowNumbers) -> Any:
 def _forest_logs(forests: Forests, rows: Floats, task: tuple[RowNumbers, int]) -> NDArray[np.float32]:
     """What a forest of some of the rows says about the sample."""
     part, leaf = task
-    return forests.logs(_grown(forests, leaf, part), rows).astype(np.float32)
+    return forests.logs(_grow(forests, leaf, part), rows).astype(np.float32)

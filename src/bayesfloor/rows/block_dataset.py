@@ -47,7 +47,7 @@ def open_blocks(X: Any, y: Any, progress: Progress | None = None) -> Iterator[tu
             return
         data, varies = block_dataset(blocks, classes, names)
         if not varies.all():
-            blocks = blocks.derived(partial(chosen_columns, chosen=varies), int(varies.sum()))
+            blocks = blocks.derive(partial(chosen_columns, chosen=varies), int(varies.sum()))
             undo.enter_context(contextlib.closing(blocks))
         yield blocks, data
 

@@ -19,7 +19,7 @@ from .._types import Codes, Counts, Floats, RowNumbers
 from ..errors import DataError, DataTypeError
 from ..utils.parallel import Progress, run_tasks
 
-__all__ = ["LARGE", "ArrayBlocks", "Blocks", "Part", "RowFile", "reference_rows", "rows_at", "sampled_rows"]
+__all__ = ["LARGE", "ArrayBlocks", "Blocks", "Part", "RowFile", "draw_rows", "reference_rows", "rows_at"]
 
 Result = TypeVar("Result")
 
@@ -60,7 +60,7 @@ class Blocks(ABC):
         """Results of `work` for every block, in order: small ones, since all of them come back."""
 
     @abstractmethod
-    def derived(
+    def derive(
         self, work: Callable[[Part], Floats], n_columns: int, stage: str = "", progress: Progress | None = None
     ) -> "Blocks":
         """Blocks with other columns for the same rows and classes; they stay where they are made."""
@@ -70,7 +70,7 @@ class Blocks(ABC):
         return functools.reduce(operator.add, self.each(work, stage, progress))
 
     @abstractmethod
-    def picked(self, numbers: RowNumbers) -> "Blocks":
+    def pick(self, numbers: RowNumbers) -> "Blocks":
         """Blocks of some of the rows, by ascending numbers."""
 
     def close(self) -> None:  # noqa: B027 - most have nothing to let go
@@ -205,7 +205,7 @@ class ArrayBlocks(Blocks):
         """The same rows in blocks of another size."""
         return ArrayBlocks(self.X, self.codes, self.n_classes, threads=self._threads, block_rows=block_rows)
 
-    def picked(self, numbers: RowNumbers) -> "ArrayBlocks":
+    def pick(self, numbers: RowNumbers) -> "ArrayBlocks":
         """Some of the rows; those of a file stay there."""
         return ArrayBlocks(
             PickedRows(self.X, numbers),
@@ -233,7 +233,7 @@ class ArrayBlocks(Blocks):
         run_tasks(one, range(len(self._slices)), self._threads, progress, stage)
         return results
 
-    def derived(
+    def derive(
         self, work: Callable[[Part], Floats], n_columns: int, stage: str = "", progress: Progress | None = None
     ) -> "ArrayBlocks":
         """Blocks with other columns, in memory or, if they are too large for it, in a temporary file."""
@@ -285,11 +285,11 @@ def rows_at(blocks: Blocks, numbers: RowNumbers, view: Callable[[Floats], Any] |
     edges = np.append(blocks.starts, blocks.n_samples)
     bounds = np.searchsorted(numbers, edges)
     wanted = [numbers[a:b] - start for a, b, start in zip(bounds[:-1], bounds[1:], edges[:-1], strict=True)]
-    found = blocks.each(functools.partial(_picked, wanted=wanted, view=view))
+    found = blocks.each(functools.partial(_pick, wanted=wanted, view=view))
     return np.concatenate([X for X, _ in found]), np.concatenate([codes for _, codes in found])
 
 
-def _picked(part: Part, wanted: Sequence[RowNumbers], view: Callable[[Floats], Any] | None) -> tuple[Any, RowNumbers]:
+def _pick(part: Part, wanted: Sequence[RowNumbers], view: Callable[[Floats], Any] | None) -> tuple[Any, RowNumbers]:
     rows = wanted[part.number]
     return part.X[rows] if view is None else view(part.X[rows]), part.codes[rows]
 
@@ -306,7 +306,7 @@ def class_counts(part: Part, n_classes: int) -> RowNumbers:
     return np.bincount(part.codes, minlength=n_classes)[None]
 
 
-def sampled_rows(blocks: Blocks, n: int, rng: np.random.Generator) -> tuple[RowNumbers, RowNumbers, RowNumbers]:
+def draw_rows(blocks: Blocks, n: int, rng: np.random.Generator) -> tuple[RowNumbers, RowNumbers, RowNumbers]:
     """Numbers of `n` rows drawn at random and of a few more of rare classes; rows of each class; how many are further.
 
     A plain draw: rows taken by the shares of their classes would leave to the others just what the shares of all rows

@@ -18,7 +18,7 @@ from ..utils.parallel import Progress
 from .blocks import BLOCK_ROWS, Blocks, Part
 from .cluster import BlockFailed, close_client, dask_module, open_client, reported, wait_for
 from .dask_rows import delayed_rows
-from .dask_workers import add_up, alone, same, sent_once
+from .dask_workers import add_up, alone, same, send_once
 
 __all__ = ["DaskBlocks", "Reader", "blocks_from_dask"]
 
@@ -63,7 +63,7 @@ class DaskBlocks(Blocks):
 
     def each(self, work: Callable[[Part], Result], stage: str = "", progress: Progress | None = None) -> list[Result]:
         """Results of `work` for every block, in order."""
-        futures = self._submitted(_on_part, work, stage)
+        futures = self._submit(_on_part, work, stage)
         try:
             wait_for(self._client, list(futures), stage, progress)
         except BlockFailed as failed:
@@ -73,11 +73,11 @@ class DaskBlocks(Blocks):
 
     def total(self, work: Callable[[Part], Any], stage: str = "", progress: Progress | None = None) -> Any:
         """Sum of the results of `work`; the results themselves stay on the workers."""
-        return self._with_less_memory(functools.partial(self._total, work, stage, progress), _added_pieces, stage)
+        return self._with_less_memory(functools.partial(self._total, work, stage, progress), _add_pieces, stage)
 
     def _total(self, work: Any, stage: str, progress: Progress | None, run: Callable[..., Any]) -> Any:
-        leaves = self._submitted(run, work, stage)
-        root = self._added(leaves, stage)
+        leaves = self._submit(run, work, stage)
+        root = self._sum_later(leaves, stage)
         try:
             # Only the sums know of the results from here on: each is let go as soon as it was added.
             wait_for(self._client, leaves, stage, progress)
@@ -87,25 +87,25 @@ class DaskBlocks(Blocks):
         finally:
             root.release()
 
-    def derived(
+    def derive(
         self, work: Callable[[Part], Floats], n_columns: int, stage: str = "", progress: Progress | None = None
     ) -> "DaskBlocks":
         """Blocks with other columns, on the same workers."""
         stage = stage or "deriving columns"
 
         def make(run: Callable[..., Any]) -> DaskBlocks:
-            held = self._submitted(run, work, stage)
+            held = self._submit(run, work, stage)
             wait_for(self._client, list(held), stage, progress)
             return DaskBlocks(self._client, held, self.sizes, n_columns, self.n_classes)
 
-        return self._with_less_memory(make, _stacked_pieces, stage, first=_derived)
+        return self._with_less_memory(make, _stack_pieces, stage, first=_derive)
 
-    def picked(self, numbers: RowNumbers) -> "DaskBlocks":
+    def pick(self, numbers: RowNumbers) -> "DaskBlocks":
         """Some of the rows, on the same workers."""
         edges = np.append(self.starts, self.n_samples)
         bounds = np.searchsorted(numbers, edges)
         wanted = [numbers[a:b] - start for a, b, start in zip(bounds[:-1], bounds[1:], edges[:-1], strict=True)]
-        held = self._submitted(_picked, wanted, "leaving out copies")
+        held = self._submit(_pick, wanted, "leaving out copies")
         wait_for(self._client, list(held), "leaving out copies")
         return DaskBlocks(self._client, held, np.diff(bounds), self.n_columns, self.n_classes)
 
@@ -116,19 +116,19 @@ class DaskBlocks(Blocks):
             self.owns_client = False
             close_client(self._client)
 
-    def _submitted(self, run: Callable[..., Any], work: Any, stage: str) -> list[Any]:
+    def _submit(self, run: Callable[..., Any], work: Any, stage: str) -> list[Any]:
         """A task for each block, by `run`; what they share is sent once."""
         if not self._held:
             raise ClusterError("these blocks were closed")
         name = f"{stage.replace(' ', '-') or 'block'}-{uuid.uuid4().hex}"
-        (shared,) = sent_once(self._client, [work], stage)
+        (shared,) = send_once(self._client, [work], stage)
         with reported(self._client, stage):
             return [
                 self._client.submit(run, held, number, start, shared, key=f"{name}-{number}", pure=False)
                 for number, (held, start) in enumerate(zip(self._held, self.starts.tolist(), strict=True))
             ]
 
-    def _added(self, leaves: Sequence[Any], stage: str) -> Any:
+    def _sum_later(self, leaves: Sequence[Any], stage: str) -> Any:
         """Future of the sum, in the order of the blocks."""
         with reported(self._client, stage):
             # Before further results are made, so that each is let go soon; a single one as a future of its own.
@@ -277,7 +277,7 @@ def _slice(held: Held, start: int, stop: int) -> Held:
     return held[0][start:stop], held[1][start:stop]
 
 
-def _picked(held: Held, number: int, start: int, wanted: Sequence[RowNumbers]) -> Held:
+def _pick(held: Held, number: int, start: int, wanted: Sequence[RowNumbers]) -> Held:
     rows = wanted[number]
     return held[0][rows], held[1][rows]
 
@@ -295,7 +295,7 @@ def _on_part(held: Held, number: int, start: int, work: Callable[[Part], Any]) -
         return work(_part(held, number, start))
 
 
-def _derived(held: Held, number: int, start: int, work: Callable[[Part], Any]) -> Held:
+def _derive(held: Held, number: int, start: int, work: Callable[[Part], Any]) -> Held:
     return np.asarray(_on_part(held, number, start, work)), held[1]
 
 
@@ -307,9 +307,9 @@ def _piecewise(held: Held, number: int, start: int, work: Callable[[Part], Any])
             yield work(_part(held, number, start, slice(a, b)))
 
 
-def _added_pieces(held: Held, number: int, start: int, work: Callable[[Part], Any]) -> Any:
+def _add_pieces(held: Held, number: int, start: int, work: Callable[[Part], Any]) -> Any:
     return functools.reduce(operator.add, _piecewise(held, number, start, work))
 
 
-def _stacked_pieces(held: Held, number: int, start: int, work: Callable[[Part], Any]) -> Held:
+def _stack_pieces(held: Held, number: int, start: int, work: Callable[[Part], Any]) -> Held:
     return np.concatenate(list(_piecewise(held, number, start, work))), held[1]

@@ -13,13 +13,13 @@ from .labels import encode_labels, is_missing, plain
 __all__ = [
     "LabelSurvey",
     "check_number",
+    "code_labels",
     "code_type",
-    "coded",
     "label_blocks",
-    "loaded_labels",
-    "merged_labels",
+    "load_labels",
+    "merge_labels",
     "recut",
-    "surveyed_labels",
+    "survey_labels",
 ]
 
 
@@ -51,7 +51,7 @@ def label_blocks(y: Any, lazily: Any) -> list[Any]:
         y = y[:, 0]
     if getattr(y, "ndim", 1) != 1:
         raise DataError(f"y must be one label per row, got an array of shape {y.shape}")
-    return [lazily(loaded_labels)(part) for part in np.ravel(y.to_delayed())]
+    return [lazily(load_labels)(part) for part in np.ravel(y.to_delayed())]
 
 
 def recut(labels: list[Any], n_labels: Counts, sizes: Counts, lazily: Any) -> list[Any]:
@@ -68,7 +68,7 @@ def recut(labels: list[Any], n_labels: Counts, sizes: Counts, lazily: Any) -> li
     return blocks
 
 
-def merged_labels(found: Sequence[LabelSurvey]) -> tuple[Values, RowNumbers]:
+def merge_labels(found: Sequence[LabelSurvey]) -> tuple[Values, RowNumbers]:
     """Sorted labels of all partitions, as if they had lain in one, and how often each occurs."""
     starts = np.concatenate([[0], np.cumsum([part.n_rows for part in found])])
     for number, part in enumerate(found):
@@ -116,7 +116,7 @@ def _object_array(values: Sequence[Any]) -> Values:
 # --- on the workers -----------------------------------------------------------------------------------------
 
 
-def loaded_labels(block: Any) -> Values:
+def load_labels(block: Any) -> Values:
     """Labels of a block of an array or a Series, as an array."""
     if isinstance(block, np.ma.MaskedArray):
         block = np.ma.filled(block.astype(object), None)
@@ -124,7 +124,7 @@ def loaded_labels(block: Any) -> Values:
     return values.reshape(-1)
 
 
-def surveyed_labels(y: Values) -> LabelSurvey:
+def survey_labels(y: Values) -> LabelSurvey:
     """What is to be known of the labels of a block."""
     infinite = np.zeros(len(y), dtype=bool)
     if y.dtype.kind in "biufSUM":
@@ -169,7 +169,7 @@ def code_type(n_classes: int) -> "np.dtype[Any]":
     return np.min_scalar_type(max(1, n_classes - 1))
 
 
-def coded(y: Values, classes: Values) -> Values:
+def code_labels(y: Values, classes: Values) -> Values:
     """Place of each label among the classes."""
     codes: Any
     if classes.dtype.kind == y.dtype.kind and y.dtype.kind in "biufSUM":

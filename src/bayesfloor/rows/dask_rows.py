@@ -14,13 +14,13 @@ from .cluster import dask_module, is_dask
 from .dask_labels import (
     LabelSurvey,
     check_number,
+    code_labels,
     code_type,
-    coded,
     label_blocks,
-    loaded_labels,
-    merged_labels,
+    load_labels,
+    merge_labels,
     recut,
-    surveyed_labels,
+    survey_labels,
 )
 from .dataset import check_shape, matrix_from_array, matrix_from_frame, quoted_column
 from .labels import check_class_sizes, encode_labels
@@ -100,18 +100,18 @@ def delayed_rows(
     loaded, labels = read()
     if keep is not None:
         loaded, labels = keep(loaded), keep(labels) if labels else labels
-    surveys: list[_Survey] = ask([lazily(_surveyed)(part) for part in loaded])
+    surveys: list[_Survey] = ask([lazily(_survey)(part) for part in loaded])
     sizes = np.array([survey.n_rows for survey in surveys], dtype=np.int64)
     _check_values(surveys, names, sizes)
     if labels:
-        found: list[LabelSurvey] = ask([lazily(surveyed_labels)(part) for part in labels])
+        found: list[LabelSurvey] = ask([lazily(survey_labels)(part) for part in labels])
         if keep is None:  # under new names: Dask wants one task of a name, and fuses them with those that follow
             loaded, labels = read()
         n_labels = np.array([part.n_rows for part in found], dtype=np.int64)
         _check_lengths(int(sizes.sum()), int(n_labels.sum()))
-        classes, counts = merged_labels(found)
+        classes, counts = merge_labels(found)
         levels = lazily(classes)
-        own = [lazily(coded)(part, levels) for part in recut(labels, n_labels, sizes, lazily)]
+        own = [lazily(code_labels)(part, levels) for part in recut(labels, n_labels, sizes, lazily)]
     else:
         classes, codes = encode_labels(y)
         _check_lengths(int(sizes.sum()), len(codes))
@@ -119,7 +119,7 @@ def delayed_rows(
         counts = np.bincount(codes, minlength=len(classes))
         own = np.split(codes.astype(code_type(len(classes))), np.cumsum(sizes)[:-1])
         loaded = read()[0] if keep is None else loaded
-    rows = [lazily(_joined)(part, codes) for part, codes in zip(loaded, own, strict=True)]
+    rows = [lazily(_join)(part, codes) for part, codes in zip(loaded, own, strict=True)]
     if check_classes:
         check_class_sizes(classes, counts)
     n_empty = int((sizes == 0).sum())
@@ -155,7 +155,7 @@ def _partitions(X: Any, names: list[str], target: str | None, lazily: Any) -> li
     # Here and elsewhere never a list of delayed objects as one argument: Dask would lose hold of those that are
     # persisted, and with them of the rows.
     pieces = X.to_delayed()
-    return [lazily(_loaded)(names, target, *(np.ravel(part) if hasattr(X, "chunks") else [part])) for part in pieces]
+    return [lazily(_load)(names, target, *(np.ravel(part) if hasattr(X, "chunks") else [part])) for part in pieces]
 
 
 # --- what is said of all partitions -------------------------------------------------------------------------
@@ -190,14 +190,14 @@ def _check_lengths(n_rows: int, n_labels: int) -> None:
 # --- on the workers -----------------------------------------------------------------------------------------
 
 
-def _loaded(names: list[str], target: str | None, *pieces: Any) -> _Loaded:
+def _load(names: list[str], target: str | None, *pieces: Any) -> _Loaded:
     """A partition as rows of numbers; one that cannot be is told of by the caller, who knows its number."""
     first, y = pieces[0], None
     nothing = np.empty((first.shape[0], len(names)))
     try:
         if hasattr(first, "columns"):
             if target is not None:
-                y, first = loaded_labels(first[target]), first[[name for name in first.columns if name != target]]
+                y, first = load_labels(first[target]), first[[name for name in first.columns if name != target]]
             return _Loaded(matrix_from_frame(first, names) if len(first) else nothing, y)
         if hasattr(first, "toarray"):
             raise DataTypeError("X is a sparse matrix: distances between its rows need all columns. Reduce it first")
@@ -211,7 +211,7 @@ def _loaded(names: list[str], target: str | None, *pieces: Any) -> _Loaded:
         return _Loaded(nothing, y, error)
 
 
-def _surveyed(part: _Loaded) -> _Survey:
+def _survey(part: _Loaded) -> _Survey:
     n_rows, n_columns = part.X.shape
     with np.errstate(over="ignore"):
         X = part.X.astype(np.float64, copy=False)
@@ -227,5 +227,5 @@ def _labels_of(part: _Loaded) -> Values:
     return part.y
 
 
-def _joined(part: _Loaded, codes: Values) -> tuple[Values, Values]:
+def _join(part: _Loaded, codes: Values) -> tuple[Values, Values]:
     return part.X, codes

@@ -17,7 +17,7 @@ from threadpoolctl import ThreadpoolController
 from ..utils.parallel import Pieces, Progress
 from .cluster import CANCELLED, BlockFailed, address_of, dask_module, lost, reported, wait_for
 
-__all__ = ["DaskWorkers", "add_up", "alone", "same", "sent_once"]
+__all__ = ["DaskWorkers", "add_up", "alone", "same", "send_once"]
 
 _AT_ONCE = 4  # results that are added in one task: all of them lie in a worker's memory
 
@@ -64,7 +64,7 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def sent_once(client: Any, values: Sequence[Any], stage: str) -> list[Any]:
+def send_once(client: Any, values: Sequence[Any], stage: str) -> list[Any]:
     """Futures of what many tasks need: sent to the cluster once, and then from worker to worker."""
     try:
         with reported(client, stage), warnings.catch_warnings():
@@ -141,7 +141,7 @@ class DaskWorkers:
         told = 0.0
         if todo:
             # The function too, though it is not used: joblib would wait for ever for workers that cannot load it.
-            sent = sent_once(self.client, [*shared, function], stage)[:-1]
+            sent = send_once(self.client, [*shared, function], stage)[:-1]
             with joblib.parallel_config(backend="dask", client=self.client):
                 calls = (joblib.delayed(_call)(function, *sent, items[number]) for number in todo)
                 # Not in batches: a task is a model's training.
