@@ -65,7 +65,7 @@ def without_copies(data: Dataset, groups=None, seed: int = 0) -> LabelledRows:
     """Each record once, as where the library learns from all rows."""
     blocks = ArrayBlocks(data.X, data.labels, data.n_classes, block_rows=data.n_samples)
     rows = LabelledRows(blocks, data.classes, data.feature_names, data=data, groups=groups)
-    return rows.without_copies(seed, is_all=True)
+    return rows.without_copies(seed, np.ones(data.X.shape[1], dtype=bool), None)
 
 
 SHAPES = {"continuous": noisy_middle, "discrete": discrete, "half copied": half_copied}

@@ -490,3 +490,12 @@ def test_small_tables_can_checkpoint(sample, tmp_path: Path) -> None:
     for _ in range(2):
         kept = bf.estimate(X, y, effort="fast", n_jobs=1, run=Run(checkpoint=tmp_path / "kept"))
         assert kept.floor == first.floor
+
+
+def test_records_may_be_fewer_than_the_sample(sample, tmp_path: Path) -> None:
+    X, y = (np.tile(part[:300], (10, 1) if part.ndim == 2 else 10) for part in sample)
+    np.save(tmp_path / "X.npy", X)
+    here, there = estimate(X, y), estimate(np.load(tmp_path / "X.npy", mmap_mode="r"), y)
+    assert here.posterior.shape == (300, 3)
+    assert (here.floor, here.ceiling, here.notes) == (there.floor, there.ceiling, there.notes)
+    assert "2700 of 3000 rows (90.0%) are copies of another" in here.notes[-1]

@@ -22,7 +22,9 @@ from ..errors import ParameterError
 from ..library.arrangement import check_size, name_classifiers, near_points
 from ..library.forest import Forests, forest_rows
 from ..library.training import Learned, Trained, train
+from ..rows.block_dataset import block_digest, varying_columns
 from ..rows.blocks import ArrayBlocks, Blocks, Part
+from ..rows.draws import Draws
 from ..rows.scaling import Standard
 from ..utils.parallel import Pieces, Progress, Workers, n_threads
 from ._plan import measured_costs, memory_features
@@ -126,8 +128,11 @@ def estimate(
 def _estimate(rows: LabelledRows, request: Request, run: Run) -> FloorResult:
     """Learn from a sample, score all rows, and count what the scores say."""
     n_fitted = rows.n_fitted(request, run)
-    rows = rows.without_copies(request.seed, is_all=n_fitted == rows.blocks.n_samples)
-    sample = rows.sample(min(n_fitted, rows.blocks.n_samples), request.seed)
+    varies = varying_columns(rows.blocks)
+    is_all = n_fitted == rows.blocks.n_samples
+    draws = None if is_all else Draws(request.seed, block_digest(rows.blocks, varies))
+    rows = rows.without_copies(request.seed, varies, draws)
+    sample = rows.sample(n_fitted, draws)
     data = sample.data
     check_size(data)
     if rows.client is None:
@@ -147,7 +152,7 @@ def _estimate(rows: LabelledRows, request: Request, run: Run) -> FloorResult:
         workers=workers,
         progress=request.progress,
     )
-    trained, forests = _grow_forests(trained, rows, sample, workers, request)
+    trained, forests = _grow_forests(trained, rows, sample, draws, workers, request)
     learned = trained.pool(request.progress)
     P, used = _score(rows, sample, learned, forests, pieces, request)
     with contextlib.closing(P):
@@ -191,16 +196,15 @@ def _check_memory(rows: LabelledRows, sample: Sample, request: Request, run: Run
 
 
 def _grow_forests(
-    trained: Trained, rows: LabelledRows, sample: Sample, workers: Workers, request: Request
+    trained: Trained, rows: LabelledRows, sample: Sample, draws: Draws | None, workers: Workers, request: Request
 ) -> tuple[Trained, Forests | None]:
     """The library with forests of many rows among its learners, if there are enough rows outside the sample."""
     blocks = rows.blocks
     m = forest_rows(blocks.n_samples, len(sample.numbers), len(sample.columns), request.effort)
-    if not m:
+    if not m or draws is None:
         return trained, None
     arrangement = trained.arrangement
     view = partial(_view, columns=sample.columns, standard=arrangement.standard)
-    draws = rows.draws(request.seed)
     forests = Forests.draw(blocks, sample.numbers, m, view, arrangement.codes, draws, request.effort)
     # They are grown again sooner than they are stored.
     stages = forests.join(trained.fitted.stages, trained.rows, workers.without_pieces(), request.progress)

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._types import Codes, Counts, RowNumbers, Values
+from .._types import Codes, Counts, Mask, RowNumbers, Values
 from ..errors import DataError, ParameterError
 from ..library.arrangement import EFFORTS, Arrangement, check_groups, join_groups
-from ..rows.block_dataset import block_digest, varying_columns
 from ..rows.blocks import BLOCK_ROWS, ArrayBlocks, Blocks, Part, RowFile, draw_rows, rows_at
 from ..rows.cluster import dask_module, is_dask
 from ..rows.copies import copies_in_blocks
@@ -81,32 +80,32 @@ class LabelledRows:
 
         return DaskWorkers(self.client, pieces)
 
-    def draws(self, seed: int) -> Draws:
-        """Random draws of rows by their numbers."""
-        return Draws(seed, block_digest(self.blocks, varying_columns(self.blocks)))
-
-    def without_copies(self, seed: int, *, is_all: bool) -> "LabelledRows":
+    def without_copies(self, seed: int, varies: Mask, draws: Draws | None) -> "LabelledRows":
         """Each record once, by a random one of its rows; groups that have copies of one record are one group.
 
         Parameters
         ----------
         seed : int
-        is_all : bool
-            The library learns from all rows: which one is kept then does not depend on their order.
+        varies : ndarray
+            Which columns vary.
+        draws : Draws or None
+            Of rows by their numbers. None where the library learns from all rows, which are in memory then: which row
+            of a record is kept does not depend on their order.
         """
         n = self.blocks.n_samples
         if self.data is not None:
             records, n_repeated = self.data.records, self.data.n_duplicate_rows
         else:
-            share, records = copies_in_blocks(self.blocks, varying_columns(self.blocks))
+            share, records = copies_in_blocks(self.blocks, varies)
             n_repeated = round(share * n)
         if records is None:
             return replace(self, n_repeated=n_repeated)
-        if is_all and self.data is not None:
+        order = np.arange(n)
+        by_content = draws is None and self.data is not None
+        if draws is None:
+            assert self.data is not None
             arrangement = Arrangement.of(self.data, self.groups)
             order, draws = arrangement.order, Draws(seed, arrangement.digest)
-        else:
-            order, draws = np.arange(n), self.draws(seed)
         kept = np.sort(order[one_of_each(records[order], draws.rng("copies"))])
         groups = self.groups
         if groups is not None:
@@ -114,11 +113,10 @@ class LabelledRows:
                 groups = check_groups(join_groups(groups, records)[kept], len(kept))
             except DataError as error:
                 raise DataError(f"{error}; groups that have copies of one row count as one group") from None
-        if is_all and self.data is not None:
-            data: Dataset | None = self.data.rows(kept)
-            blocks: Blocks = _one_block(self.data.rows(kept))
-        else:
-            data, blocks = self.data, self.blocks.pick(kept)
+        data, blocks = self.data, self.blocks.pick(kept)
+        if by_content and data is not None:
+            data = data.rows(kept)
+            blocks = _one_block(data)
         return replace(
             self,
             blocks=blocks,
@@ -129,14 +127,14 @@ class LabelledRows:
             n_copies=n - len(kept),
         )
 
-    def sample(self, n: int, seed: int) -> "Sample":
-        """Draw the rows that the library learns from; of a small table all of them."""
-        everyone = self.blocks.n_samples
-        if n >= everyone and self.data is not None:
+    def sample(self, n: int, draws: Draws | None) -> "Sample":
+        """Draw the rows that the library learns from; without `draws` all of them, which are in memory then."""
+        if draws is None:
+            assert self.data is not None
             columns = np.arange(self.blocks.n_columns)
             added = np.zeros(self.blocks.n_classes, dtype=np.int64)
-            return Sample(self.data, np.arange(everyone), columns, added)
-        numbers, counts, added = draw_rows(self.blocks, n, self.draws(seed).rng("sample"))
+            return Sample(self.data, np.arange(self.blocks.n_samples), columns, added)
+        numbers, counts, added = draw_rows(self.blocks, n, draws.rng("sample"))
         check_class_sizes(self.classes, counts)
         X, codes = rows_at(self.blocks, numbers)
         drawn = dataset_of(X, list(self.names), self.classes, codes)
