@@ -6,10 +6,22 @@ from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binom, chi2, norm
 
-from bayesfloor import DataError, ParameterError, bounds, compare, estimate, frames, from_scores, plots
+from bayesfloor import (
+    DataError,
+    ParameterError,
+    Run,
+    bounds,
+    compare,
+    estimate,
+    frames,
+    from_scores,
+    plots,
+    table_from_frame,
+)
 from bayesfloor.floor import conclusion
 from bayesfloor.floor.ceiling import HeldOut, ceiling, group_limit, held_out_errors
 from bayesfloor.floor.result import FloorResult
@@ -156,6 +168,21 @@ def test_copies_of_noise_are_noise() -> None:
     assert result.posterior.shape == (100, 2)
     assert sorted(set(result.row_numbers // 4)) == list(range(100))
     assert result.row_number(5) == result.row_numbers[5]
+
+
+def test_balls_on_columns_do_not_mind_copies_that_are_gone() -> None:
+    rng = np.random.default_rng(0)
+    y = np.repeat(rng.integers(0, 2, 300), 2)
+    X = np.repeat(rng.normal(size=(300, 2)), 2, axis=0) + y[:, None]
+    assert "balls in the features" in {figure.name for figure in estimate(X, y, **FAST).estimates}
+
+
+def test_groups_of_a_table_need_all_rows() -> None:
+    values = np.random.default_rng(0).normal(size=60)
+    frame = pd.DataFrame({"a": values, "who": np.arange(60) // 2, "label": np.arange(60) % 2})
+    table = table_from_frame(frame, target="label", groups="who")
+    with pytest.raises(ParameterError, match="groups need all rows"):
+        estimate(table, run=Run(sample_rows=100), **FAST)
 
 
 def test_which_copy_is_kept_is_chance_and_order_free() -> None:

@@ -18,6 +18,7 @@ import bayesfloor as bf  # noqa: E402
 from bayesfloor import DataError, DataTypeError, ParameterError, Run, problems  # noqa: E402
 from bayesfloor.cli.main import main  # noqa: E402
 from bayesfloor.errors import ClusterError  # noqa: E402
+from bayesfloor.floor.rows import FileRows  # noqa: E402
 from bayesfloor.rows import dask_blocks as distributed_module  # noqa: E402
 from waiting import PATIENCE, held_back, kill_worker, until_replaced  # noqa: E402
 
@@ -190,6 +191,17 @@ def test_files_are_read_as_text_by_the_workers(client, sample, tmp_path: Path) -
     same(bf.estimate(tmp_path / "table.csv", target="label", effort="fast", n_jobs=1, run=run), here)
 
 
+def test_numbers_in_a_file_are_labels_as_here(client, sample, tmp_path: Path) -> None:
+    X, y = sample[0][:300], sample[1][:300] + 9  # as text, 10 would come before 9
+    pd.DataFrame(X, columns=["a", "b"]).assign(id=np.arange(300), label=y).to_csv(tmp_path / "table.csv", index=False)
+    given = FileRows(tmp_path / "table.csv", "label", keep=("a", "b", "id"))
+    here = bf.estimate(given, effort="fast", n_jobs=1)
+    there = bf.estimate(given, effort="fast", n_jobs=1, run=Run(cluster=client))
+    same(there, here)
+    assert there.classes == (9, 10, 11)
+    assert there.evidence["n_features"] == 3
+
+
 def test_groups_of_an_array(client, sample) -> None:
     X, y, groups = sample[0][:400], sample[1][:400], np.arange(400) // 4
     here = bf.estimate(X, y, groups=groups, effort="fast", n_jobs=1)
@@ -222,6 +234,13 @@ def test_what_a_cluster_cannot_do(client, sample, tmp_path: Path, monkeypatch) -
     there = da.from_array(X, chunks=(1000, 2))
     with pytest.raises(ParameterError, match="groups need all rows"):
         estimate(there, y, groups=np.arange(6000) // 2, run={"cluster": client})
+    frame = dd.from_pandas(mixed(400, sample), npartitions=2)
+    with pytest.raises(DataError, match="there are 400 rows but 399 groups"):
+        bf.estimate(frame, target="label", groups=np.arange(399) // 2, run=Run(cluster=client))
+    with pytest.raises(ParameterError, match="give the labels once"):
+        bf.estimate(frame, y[:400], target="label", run=Run(cluster=client))
+    with pytest.raises(DataError, match="a Dask array has no names: pass y"):
+        bf.estimate(there, target="label", run=Run(cluster=client))
     with pytest.raises(ParameterError, match="name the labels with target"):
         bf.estimate(there, y, groups="patient", run=Run(cluster=client))
     bad = X.copy()

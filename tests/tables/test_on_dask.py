@@ -22,6 +22,10 @@ def ask(parts: list) -> tuple:
     return dask.compute(*parts, scheduler="synchronous")
 
 
+def persist(parts: list) -> list:
+    return list(dask.persist(*parts, scheduler="synchronous"))
+
+
 def frame_of(n: int = 230) -> pd.DataFrame:
     rng = np.random.default_rng(1)
     days = pd.Series(pd.date_range("2020-01-01", periods=n, freq="9h"))
@@ -79,7 +83,7 @@ def compare(table: DaskTable, whole: Table) -> None:
     assert table.classes.dtype == np.unique(whole.y).dtype
     np.testing.assert_array_equal(table.classes, np.unique(whole.y))
     assert table.columns == whole.columns
-    assert table.notes == whole.notes
+    assert [note for note in table.notes if not note.endswith("partitions are empty")] == list(whole.notes)
     if whole.groups is None:
         assert table.groups is None
     else:
@@ -89,8 +93,6 @@ def compare(table: DaskTable, whole: Table) -> None:
         assert table.row_numbers is None
     else:
         np.testing.assert_array_equal(table.row_numbers, whole.rows - 1)
-    counted = table.count(ask(table.surprises))
-    assert (counted.columns, counted.notes) == (whole.columns, whole.notes)
 
 
 @pytest.mark.parametrize("cuts", [UNEVEN, [0, 230], [0, 0, 100, 230, 230]], ids=str)
@@ -186,13 +188,14 @@ def test_the_sample_is_that_of_a_file(tmp_path: Path, drawn: list) -> None:
     frame.to_parquet(tmp_path / "a.parquet")
     disk = on_disk.encode_to_disk(tmp_path / "a.parquet", tmp_path / "out", target="label", sample_rows=200)
     for cuts in ([0, 1, 300, 300, 700], [0, 700]):
-        table = encode_on_dask(in_partitions(frame, cuts), target="label", ask=ask, sample_rows=200)
+        there = in_partitions(frame, cuts)
+        table = encode_on_dask(there, target="label", ask=ask, persist=persist, sample_rows=200)
         X, codes = gathered(table)
         np.testing.assert_array_equal(X.ravel(), np.fromfile(disk.X_path, "<f8"))
         np.testing.assert_array_equal(codes, np.fromfile(disk.labels_path, "<i8"))
         assert any("found from 200 of 698 rows" in note for note in table.notes)
-        counted = table.count(ask(table.surprises))
-        assert (counted.columns, counted.notes) == (disk.columns, disk.notes)
+        notes = tuple(note for note in table.notes if not note.endswith("partitions are empty"))
+        assert (table.columns, notes) == (disk.columns, disk.notes)
     assert all(len(rows) == 200 for rows in drawn)
     np.testing.assert_array_equal(drawn[0], drawn[2])
 
@@ -207,7 +210,7 @@ def test_other_rows_bring_news(drawn: list) -> None:
     table = encode_on_dask(in_partitions(frame, cuts), **options)
     cells = dict(zip(table.features, gathered(table)[0][late], strict=True))
     assert cells["size"] == np.median(frame["size"][drawn[1]])
-    notes = table.count(ask(table.surprises)).notes
+    notes = encode_on_dask(in_partitions(frame, cuts), **options, persist=persist).notes
     assert any("did not have" in note and "'colour' 1" in note for note in notes)
     assert any("where those rows had none" in note and "'size' 1" in note for note in notes)
     frame["size"] = frame["size"].astype(object)
@@ -242,8 +245,6 @@ def test_what_is_delayed_is_small_and_can_be_sent() -> None:
     own = [task for key, task in dict(table.partitions[0].__dask_graph__()).items() if str(key).startswith(names)]
     assert len(own) >= len(names)
     assert len(pickle.dumps(own)) < 20_000
-    again = pickle.loads(pickle.dumps(table.encoding))
-    assert again.features == table.features
 
 
 def test_bad_input_is_refused_as_in_memory() -> None:
@@ -307,3 +308,9 @@ def test_a_frame_that_changes_is_refused() -> None:
     there = in_partitions(frame, [0, 230]).map_partitions(cut, meta=frame.iloc[:0])
     with pytest.raises(DataError, match="'label' changed while"):
         encode_on_dask(there, target="label", ask=ask)
+
+
+def test_empty_partitions_are_told() -> None:
+    table = encode_on_dask(in_partitions(frame_of(), [0, 0, 100, 230, 230]), target="label", ask=ask)
+    assert table.notes[-1] == "2 of 4 partitions are empty"
+    assert table.n_rows == 230

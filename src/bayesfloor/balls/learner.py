@@ -209,8 +209,9 @@ class BenchmarkLearner(BaseEstimator):
 
     def _fit(self, blocks: Blocks, data: Dataset) -> None:
         self._settle(data)
-        sample, _ = rows_at(blocks, reference_rows(blocks.n_samples))
-        standard = Standard.of(sample, unit_variance=self.standardize)
+        reference = rows_at(blocks, reference_rows(blocks.n_samples))[0]
+        standard = Standard.of(reference, unit_variance=self.standardize)
+        del reference
         points = blocks.derive(partial(_standardize, standard=standard), blocks.n_columns)
         with contextlib.closing(points):
             self._estimate(counter_of(points, self.n_jobs), self._centres(points), standard.unit, data)

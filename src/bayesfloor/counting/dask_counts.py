@@ -37,7 +37,7 @@ def distributed_ball_counts(
     Parameters
     ----------
     X, y
-        As in `distributed.blocks_from_dask`.
+        As in `blocks_from_dask`.
     radii : ndarray of shape (L,)
     queries : array-like, optional
         Row numbers, or a matrix of new points; default all rows.

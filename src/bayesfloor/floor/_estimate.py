@@ -127,15 +127,16 @@ def estimate(
 
 def _estimate(rows: LabelledRows, request: Request, run: Run) -> FloorResult:
     """Learn from a sample, score all rows, and count what the scores say."""
-    n_fitted = rows.n_fitted(request, run)
-    varies = varying_columns(rows.blocks)
-    is_all = n_fitted == rows.blocks.n_samples
+    # Constant columns are gone already where rows are in memory.
+    in_memory = rows.data is not None
+    varies = np.ones(rows.blocks.n_columns, dtype=bool) if in_memory else varying_columns(rows.blocks)
+    is_all = rows.n_fitted(request, run) == rows.blocks.n_samples
     draws = None if is_all else Draws(request.seed, block_digest(rows.blocks, varies))
     rows = rows.without_copies(request.seed, varies, draws)
-    sample = rows.sample(n_fitted, draws)
+    sample = rows.sample(rows.n_fitted(request, run), draws)
     data = sample.data
     check_size(data)
-    if rows.client is None:
+    if rows.client is None or sample.is_all:
         _check_memory(rows, sample, request, run)
     priors = None if request.priors is None else target_priors(request.priors, data.classes)
     pieces = request.checkpoint(rows, run)

@@ -30,7 +30,7 @@ class Counted:
     Attributes
     ----------
     figures : sequence of (error, plug-in)
-        Whole, half, quarter, quarter again.
+        By models of all rows, of half of them, of a quarter and of another one.
     ball, occupancy
         Epsilon-ball ensemble on the scores, and how full its balls are, in words.
     raw : float or None

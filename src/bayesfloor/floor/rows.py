@@ -17,7 +17,7 @@ import numpy as np
 from .._types import Codes, Counts, Mask, RowNumbers, Values
 from ..errors import DataError, ParameterError
 from ..library.arrangement import EFFORTS, Arrangement, check_groups, join_groups
-from ..rows.blocks import BLOCK_ROWS, ArrayBlocks, Blocks, Part, RowFile, draw_rows, rows_at
+from ..rows.blocks import BLOCK_ROWS, LARGE, ArrayBlocks, Blocks, Part, RowFile, draw_rows, rows_at
 from ..rows.cluster import dask_module, is_dask
 from ..rows.copies import copies_in_blocks
 from ..rows.dataset import Dataset, dataset_of, validate
@@ -45,7 +45,7 @@ class LabelledRows:
         Of the columns.
     notes : tuple of str
     data : Dataset, optional
-        All rows, if they are in memory.
+        All rows as they came, if they are in memory; `blocks` may be without copies.
     groups : ndarray, optional
         Group of each row, as a code.
     row_numbers : ndarray, optional
@@ -199,8 +199,7 @@ def open_rows(X: Any, y: Any, target: Any, groups: Any, request: Request, run: R
     """Rows as the user gave them, checked; what was opened for them is closed at the end."""
     if isinstance(X, str | os.PathLike) and y is None:
         X = FileRows(Path(X), target)
-    if groups is not None and run.sample_rows is not None:
-        raise ParameterError("groups need all rows to be cross-fitted: leave out sample_rows, or the groups")
+    _check_all_are_learned_from(groups, run)
     if is_dask(X) or run.cluster is not None:
         with _rows_on_cluster(X, y, target, groups, request, run) as rows:
             yield rows
@@ -219,6 +218,11 @@ def open_rows(X: Any, y: Any, target: Any, groups: Any, request: Request, run: R
         yield _rows_in_memory(X, y, target, groups, request, run)
 
 
+def _check_all_are_learned_from(groups: Any, run: Run) -> None:
+    if groups is not None and run.sample_rows is not None:
+        raise ParameterError("groups need all rows to be cross-fitted: leave out sample_rows, or the groups")
+
+
 # --- on this machine ----------------------------------------------------------------------------------------
 
 
@@ -235,6 +239,7 @@ def _rows_in_memory(X: Any, y: Any, target: Any, groups: Any, request: Request, 
         from ..tables.table import as_arrays  # pandas: only where there is a table
 
         X, y, groups, notes, row_numbers = as_arrays(X, y, target, groups)
+        _check_all_are_learned_from(groups, run)  # those of a Table
     data = validate(X, y)
     codes = None if groups is None else check_groups(groups, data.n_samples)
     return _checked_rows(data, codes, notes, row_numbers, request, run)
@@ -306,7 +311,8 @@ def _gather(rows: LabelledRows, request: Request, run: Run) -> LabelledRows:
     X, codes = rows_at(rows.blocks, np.arange(n))
     data = dataset_of(X, list(rows.names), rows.classes, codes)
     found = _checked_rows(data, rows.groups, rows.notes, rows.row_numbers, request, run)
-    return replace(found, client=rows.client)
+    # Of a small table models are trained sooner than they are sent.
+    return replace(found, client=rows.client if n > LARGE else None)
 
 
 def _check_finite(blocks: Blocks, names: tuple[str, ...]) -> None:
@@ -347,8 +353,12 @@ def _rows_on_cluster(X: Any, y: Any, target: Any, groups: Any, request: Request,
         reader = Reader(client, request.progress)
         if is_dask(X) or isinstance(X, FileRows):
             rows = _dask_rows(X, y, target, groups, reader, request, run)
-            undo.enter_context(contextlib.closing(rows.blocks))
-            yield _gather(rows, request, run)
+            with contextlib.closing(rows.blocks):
+                gathered = _gather(rows, request, run)
+                if gathered is rows:
+                    yield rows
+                    return
+            yield gathered
             return
         rows = _rows_in_memory(X, y, target, groups, request, run)
         if rows.n_fitted(request, run) < rows.blocks.n_samples:
@@ -362,28 +372,44 @@ def _dask_rows(X: Any, y: Any, target: Any, groups: Any, reader: "Reader", reque
     from ..rows.dask_rows import delayed_rows
 
     named = groups if isinstance(groups, str) else None
-    if isinstance(X, FileRows):
-        X, target = _frame_of_file(X, named)
-    size = run.block_rows or BLOCK_ROWS
-    row_numbers, belonging = None, None
     if isinstance(y, str):
         y, target = None, y
-    if hasattr(X, "columns") and getattr(X, "ndim", 0) == 2 and target is not None:
-        from ..tables.on_dask import encode_on_dask
+    row_numbers, belonging = None, None
+    if isinstance(X, FileRows) or (hasattr(X, "columns") and getattr(X, "ndim", 0) == 2 and target is not None):
+        if y is not None:
+            raise ParameterError("give the labels once: as target, a column of the frame, or as y")
+        from ..tables.on_dask import encode_on_dask, read_on_dask
 
-        table = encode_on_dask(X, target=target, groups=named, random_state=request.seed, ask=reader.ask)
+        file = X if isinstance(X, FileRows) else FileRows(Path("frame"), target)
+        frame, settle = read_on_dask(file.path) if isinstance(X, FileRows) else (X, None)
+        table = encode_on_dask(
+            frame,
+            name=file.path.name,
+            target=file.target,
+            drop=file.drop,
+            keep=file.keep,
+            groups=named,
+            random_state=request.seed,
+            ask=reader.ask,
+            persist=reader.keep,
+            settle=settle,
+        )
         row_numbers, belonging = table.row_numbers, table.groups
         partitions, sizes, classes, notes = table.partitions, table.sizes, table.classes, table.notes
-        names = table.features
+        names, n_rows = table.features, table.n_rows
     else:
         if named is not None:
             raise ParameterError(f"groups={named!r} names a column: name the labels with target, too")
-        found = delayed_rows(X, y, None, reader.keep, reader.ask)
+        found = delayed_rows(X, y, target, reader.keep, reader.ask)
         partitions, sizes, classes, notes = found.rows, found.sizes, found.classes, found.notes
-        names = tuple(found.names)
+        names, n_rows = tuple(found.names), int(found.sizes.sum())
     if groups is not None and named is None:
-        values = groups.compute() if is_dask(groups) else groups
-        belonging = values if row_numbers is None else np.asarray(values)[row_numbers]
+        belonging = reader.ask([groups])[0] if is_dask(groups) else groups
+        if row_numbers is not None:
+            if len(belonging) != n_rows:
+                raise DataError(f"there are {n_rows} rows but {len(belonging)} groups: they must have equal length")
+            belonging = np.asarray(belonging)[row_numbers]
+    size = run.block_rows or BLOCK_ROWS
     blocks = reader.hold(partitions, sizes, len(names), len(classes), size)
     codes = None if belonging is None else check_groups(belonging, blocks.n_samples)
     return LabelledRows(blocks, classes, names, notes, groups=codes, row_numbers=row_numbers, client=reader.client)
@@ -397,27 +423,6 @@ def _check_sendable(request: Request) -> None:
             cloudpickle.dumps(model)
         except Exception as error:
             raise ParameterError(f"classifier {name!r} cannot be sent to the workers of a cluster: {error}") from None
-
-
-def _frame_of_file(file: FileRows, groups: str | None) -> tuple[Any, str]:
-    """A Dask frame of the columns that are used, and the name of the target; workers read the file."""
-    frames = dask_module("dask.dataframe")
-    suffix = file.path.suffix.lower()
-    if not file.path.exists():  # a folder of Parquet files will do
-        raise DataError(f"there is no file {file.path} here: this machine and the workers must be able to read it")
-    if suffix in (".parquet", ".pq"):
-        frame = frames.read_parquet(str(file.path))
-    elif suffix in (".csv", ".tsv"):
-        # As text, as `read_table` does: "01" is a code, and kinds are found from all parts together.
-        sep = "\t" if suffix == ".tsv" else ","
-        frame = frames.read_csv(str(file.path), sep=sep, dtype=str, keep_default_na=False)
-    else:
-        raise DataError(f"workers of a cluster read Parquet and CSV: save {file.path.name} as one of them")
-    from ..tables.selection import chosen_columns
-    from ..tables.table_file import InMemory
-
-    chosen = chosen_columns(InMemory(frame._meta), file.path.name, file.target, file.drop, file.keep, groups)
-    return frame[chosen.used], chosen.label
 
 
 def _send(rows: LabelledRows, reader: "Reader", run: Run) -> Blocks:

@@ -9,7 +9,7 @@ import numpy as np
 from .._types import Codes, Floats, RowNumbers
 from ..counting._ball_counts import group_codes
 from ..errors import DataError, DataTypeError, ParameterError
-from ..rows.blocks import reference_rows
+from ..rows.blocks import LARGE, reference_rows
 from ..rows.dataset import Dataset
 from ..rows.keys import digest, row_keys
 from ..rows.labels import plain
@@ -104,7 +104,8 @@ class Arrangement:
     @classmethod
     def of(cls, data: Dataset, groups: Codes | None = None) -> "Arrangement":
         """Of the rows of `data`; equal ones by their groups."""
-        standard = Standard.of(data.X[reference_rows(len(data.X))], unit_variance=True)
+        X = data.X if len(data.X) <= LARGE else data.X[reference_rows(len(data.X))]
+        standard = Standard.of(X, unit_variance=True)
         points = standard.apply(data.X)
         near = np.clip(points, -_FAR, _FAR)
         spread = ((near - near.mean(axis=0)) ** 2).sum(axis=1)

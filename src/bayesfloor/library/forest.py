@@ -30,6 +30,7 @@ TREES = {"fast": 25, "balanced": 40, "thorough": 60}
 _MOST_BYTES = 2**28  # of the rows of both forests
 _FEWEST = 2_000  # with fewer the library's own trees are as good
 LEAVES = (1, 5)  # rows: pure leaves where classes hardly overlap, larger ones where they do
+_SETTINGS = {f"{FOREST} {leaf}": leaf for leaf in LEAVES}
 
 
 def forest_rows(n: int, n_sample: int, d: int, effort: str) -> int:
@@ -88,7 +89,7 @@ class Forests:
         return [
             replace(
                 stage,
-                names=(*stage.names, *(f"{FOREST} {leaf}" for leaf in LEAVES)),
+                names=(*stage.names, *_SETTINGS),
                 learner=(*stage.learner, *(FOREST for _ in LEAVES)),
                 logs=np.concatenate([stage.logs, np.stack(logs[2 * i : 2 * i + 2])]),
             )
@@ -97,7 +98,7 @@ class Forests:
 
     def grow(self, name: str, threads: int, progress: Progress | None) -> tuple[Any, Any]:
         """Both forests of one setting."""
-        leaf = int(name.rsplit(" ", 1)[1])
+        leaf = _SETTINGS[name]
         halves = [np.arange(self.size), np.arange(self.size, len(self.y))]
         first, second = Threads(threads).map(_grow, (self, leaf), halves, "growing forests", progress)
         return first, second

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from .._types import Codes, Floats, Mask
 from ..utils.parallel import Progress
-from .blocks import LARGE, ArrayBlocks, Blocks, Part, class_counts, reference_rows, rows_at
+from .blocks import BLOCK_ROWS, LARGE, ArrayBlocks, Blocks, Part, class_counts, reference_rows, rows_at
 from .cluster import is_dask
-from .copies import copies_in_blocks
+from .copies import copies_in_blocks, varying
 from .dataset import Dataset, dataset_of, validate
 from .keys import column_keys, digest, first_occurrence, row_keys
 from .labels import check_class_sizes
@@ -105,6 +105,8 @@ def block_digest(blocks: Blocks, varies: Mask) -> int:
 
 def fingerprint(blocks: Blocks, groups: Codes | None = None) -> str:
     """Hash of all rows, in their order, with their classes and groups; however they are cut into blocks."""
+    if isinstance(blocks, ArrayBlocks):
+        blocks = blocks.recut(BLOCK_ROWS)  # rows are copied
     return f"{int(blocks.total(partial(_positional_digest, groups=groups), 'reading')) % 2**64:016x}"
 
 
@@ -114,7 +116,7 @@ def chosen_columns(part: Part, chosen: Mask) -> Floats:
 
 
 def _digest(part: Part, varies: Mask) -> int:
-    return digest(row_keys(np.ascontiguousarray(part.X[:, varies])), part.codes)
+    return digest(row_keys(varying(part, varies)), part.codes)
 
 
 def _positional_digest(part: Part, groups: Codes | None) -> int:

@@ -74,7 +74,7 @@ class Blocks(ABC):
         """Blocks of some of the rows, by ascending numbers."""
 
     def close(self) -> None:  # noqa: B027 - most have nothing to let go
-        """Let go of what `derived` has made."""
+        """Let go of what `derive` has made."""
 
     @property
     def whole(self) -> tuple[Floats, Codes] | None:
@@ -199,7 +199,8 @@ class ArrayBlocks(Blocks):
     @property
     def whole(self) -> tuple[Floats, Codes] | None:
         """All rows and codes, if they lie in memory as one block."""
-        return (self.X, self.codes) if len(self._slices) == 1 and isinstance(self.X, np.ndarray) else None
+        is_whole = len(self._slices) == 1 and isinstance(self.X, np.ndarray) and self.X.dtype == np.float64
+        return (self.X, self.codes) if is_whole else None
 
     def recut(self, block_rows: int) -> "ArrayBlocks":
         """The same rows in blocks of another size."""
@@ -281,7 +282,12 @@ class ArrayBlocks(Blocks):
 
 
 def rows_at(blocks: Blocks, numbers: RowNumbers, view: Callable[[Floats], Any] | None = None) -> tuple[Any, RowNumbers]:
-    """Rows of these ascending numbers, seen through `view` where they are, and the codes of their classes."""
+    """Rows of these ascending numbers, seen through `view` where they are, and the codes of their classes.
+
+    All rows of a single block in memory are that block itself, not a copy.
+    """
+    if view is None and blocks.whole is not None and len(numbers) == blocks.n_samples:
+        return blocks.whole
     edges = np.append(blocks.starts, blocks.n_samples)
     bounds = np.searchsorted(numbers, edges)
     wanted = [numbers[a:b] - start for a, b, start in zip(bounds[:-1], bounds[1:], edges[:-1], strict=True)]

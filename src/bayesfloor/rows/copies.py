@@ -16,7 +16,7 @@ from .._types import Codes, Floats, Keys, Mask, RowNumbers
 from .blocks import LARGE, Blocks, Part
 from .keys import row_keys
 
-__all__ = ["Identifier", "copied_records", "copies_in_blocks", "identifiers"]
+__all__ = ["Identifier", "copied_records", "copies_in_blocks", "identifiers", "varying"]
 
 
 _IMPLAUSIBLE = 10  # times as many repeated records as chance would make
@@ -189,13 +189,19 @@ def copies_in_blocks(blocks: Blocks, varies: Mask) -> tuple[float, Codes | None]
         return share, None
     all_keys = np.concatenate(blocks.each(partial(_keys, varies=varies, columns=[entry.columns for entry in found])))
     labels = np.concatenate(blocks.each(_codes))
+    share = 1 - len(np.unique(all_keys[:, 0])) / blocks.n_samples
     return share, copied_records(
         all_keys[:, 0], [(entry, all_keys[:, 1 + i]) for i, entry in enumerate(found)], int(varies.sum()), labels
     )
 
 
+def varying(part: Part, varies: Mask) -> Floats:
+    """The columns of a block that vary: the block itself if all do."""
+    return part.X if varies.all() else np.ascontiguousarray(part.X[:, varies])
+
+
 def _chosen(part: Part, varies: Mask, every: int) -> tuple[Floats, Keys, Mask]:
-    X = np.ascontiguousarray(part.X[:, varies])
+    X = varying(part, varies)
     keys = row_keys(X)
     # By the upper bits: the lowest ones of a sum of products are not as well mixed.
     return X, keys, (keys >> np.uint64(20)) % np.uint64(every) == 0
@@ -213,7 +219,7 @@ def _hashed_rows(part: Part, varies: Mask, every: int) -> Floats:
 
 def _keys(part: Part, varies: Mask, columns: list[tuple[int, ...]]) -> Keys:
     """Keys of whole rows and of some of their columns."""
-    X = np.ascontiguousarray(part.X[:, varies])
+    X = varying(part, varies)
     return np.stack([row_keys(X), *(row_keys(X[:, list(some)]) for some in columns)], axis=1)
 
 

@@ -70,7 +70,7 @@ def delayed_rows(
     Parameters
     ----------
     X, y, target
-        As in `distributed.blocks_from_dask`.
+        As in `blocks_from_dask`.
     keep : callable, optional
         Keeps delayed partitions, which are needed more than once; otherwise they are read again each time.
     ask : callable

@@ -14,6 +14,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
+from ..errors import DataError
 from ..utils.parallel import Pieces, Progress
 from .cluster import CANCELLED, BlockFailed, address_of, dask_module, lost, reported, wait_for
 
@@ -85,6 +86,10 @@ def same(value: Any) -> Any:
     return value
 
 
+def _vanished() -> Any:
+    raise DataError("a piece of the checkpoint has been removed while it was used: start again")
+
+
 def _call(function: Callable[..., Any], *arguments: Any) -> Any:
     # For a cluster of a single thread joblib prefers this process, and nobody has fetched what was sent.
     here = [value.result() if type(value).__name__ == "Future" else value for value in arguments]
@@ -107,7 +112,7 @@ def _sum_of(*terms: Any) -> Any:
 
 
 class DaskWorkers:
-    """Workers of a cluster, through joblib's Dask backend; see `workers.Workers`.
+    """Workers of a cluster, through joblib's Dask backend; see `utils.parallel.Workers`.
 
     Parameters
     ----------
@@ -155,7 +160,7 @@ class DaskWorkers:
                         told = time.monotonic()
                         progress(stage, done, len(items))
         if self._pieces is not None:
-            made |= {n: self._pieces.get(name, dict) for n, name in enumerate(names) if n not in made}
+            made |= {n: self._pieces.get(name, _vanished) for n, name in enumerate(names) if n not in made}
         return [made[number] for number in range(len(items))]
 
     def _next(self, found: Iterator[Any], stage: str) -> Any:

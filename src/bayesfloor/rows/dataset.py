@@ -99,6 +99,7 @@ class Dataset:
             labels=labels,
             class_counts=np.bincount(labels, minlength=self.n_classes),
             records=None,
+            copied_share=0.0,
             n_copies=len(self.labels) - len(kept),
         )
 
@@ -167,7 +168,7 @@ def dataset_of(matrix: Floats, names: list[str], classes: NDArray[Any], labels: 
     if constant:
         matrix = np.ascontiguousarray(matrix[:, varies])
     kept = [name for name, keep in zip(names, varies, strict=True) if keep]
-    blocks = ArrayBlocks(matrix, labels, len(classes), block_rows=max(1, len(matrix)))
+    blocks = ArrayBlocks(matrix, labels, len(classes))
     share, records = copies_in_blocks(blocks, np.ones(matrix.shape[1], dtype=bool))
     first_column = first_occurrence(column_keys(matrix))
     copies = np.flatnonzero(first_column != np.arange(len(kept)))

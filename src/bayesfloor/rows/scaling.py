@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._types import Codes, Floats, RowNumbers
-from .blocks import reference_rows
+from .blocks import LARGE, reference_rows
 from .keys import row_keys
 
 __all__ = ["Standard", "class_keys", "order_by_content", "safe_exponent", "spread_out", "standardize"]
@@ -109,7 +109,8 @@ def standardize(X: Floats, *, unit_variance: bool) -> tuple[Floats, float]:
     >>> points.ravel().round(4)
     array([-1.2247,  0.    ,  1.2247])
     """
-    standard = Standard.of(X[reference_rows(len(X))], unit_variance=unit_variance)
+    reference = X if len(X) <= LARGE else X[reference_rows(len(X))]
+    standard = Standard.of(reference, unit_variance=unit_variance)
     return standard.apply(X), standard.unit
 
 

@@ -231,6 +231,9 @@ class Surprises:
     missing: Counter[str] = field(default_factory=Counter)
     unseen: Counter[str] = field(default_factory=Counter)
 
+    def __add__(self, other: "Surprises") -> "Surprises":
+        return Surprises(self.missing + other.missing, self.unseen + other.unseen)
+
 
 @dataclass(frozen=True)
 class TableEncoding:

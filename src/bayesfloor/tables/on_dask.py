@@ -3,7 +3,8 @@
 import functools
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..rows.cluster import dask_module
 from .columns import Column, quoted
 from .encoder import Surprises, TableEncoding, identifier_warning
 from .on_disk import check_sample_rows, learn_from_sample
+from .open import open_table
 from .selection import (
     ChosenColumns,
     DrawnRows,
@@ -30,8 +32,6 @@ from .table_file import InMemory
 from .target import Labels, PartLabels, check_labels, count_labels, settle_labels
 
 __all__ = ["DaskTable", "encode_on_dask"]
-
-_NAME = "frame"  # what `table_from_frame` calls it in messages
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,18 +50,16 @@ class DaskTable:
     classes : ndarray
         Sorted distinct labels.
     columns : tuple of Column
-        Every column of the frame and what became of it. Distinct and missing values are counted in the rows that the
-        kinds were found from.
+        Every column of the frame and what became of it. Distinct values are counted in the rows that the kinds were
+        found from, and so are missing ones without `persist`.
     notes : tuple of str
-        What a reader should know, in words; what is said of missing values is said of the same rows.
+        What a reader should know, in words.
     groups : ndarray or None
         Codes of the groups of all rows that have a label, in their order.
     row_numbers : ndarray or None
         Numbers in the frame, from 0, of the rows that have a label; None if all have one.
-    surprises : list of Delayed
-        For each partition, what was missing and what was never seen before: results for `count`. They come with
-        the numbers of a partition; asked for apart from `partitions`, the rows are encoded once more.
-    encoding : TableEncoding
+    n_rows : int
+        Rows of the frame, those without a label included.
     """
 
     partitions: list[Any]
@@ -72,29 +70,38 @@ class DaskTable:
     notes: tuple[str, ...]
     groups: Codes | None
     row_numbers: RowNumbers | None
-    surprises: list[Any]
-    encoding: TableEncoding
+    n_rows: int
 
-    def count(self, surprises: Sequence[Surprises]) -> "DaskTable":
-        """The same table with columns and notes counted in all rows; `surprises` of all partitions, computed."""
-        total = Surprises()
-        for part in surprises:
-            total.missing.update(part.missing)
-            total.unseen.update(part.unseen)
-        columns, notes = self.encoding.count(int(self.sizes.sum()), total)
-        return replace(self, columns=columns, notes=notes)
+
+def read_on_dask(path: Path) -> tuple[Any, Callable[[pd.DataFrame], pd.DataFrame] | None]:
+    """A Dask frame of a file that the workers read, and what settles the type of labels that are read as text."""
+    frames = dask_module("dask.dataframe")
+    suffix = path.suffix.lower()
+    if not path.exists():  # a folder of Parquet files will do
+        raise DataError(f"there is no file {path} here: this machine and the workers must be able to read it")
+    if suffix in (".parquet", ".pq"):
+        return frames.read_parquet(str(path)), None
+    if suffix not in (".csv", ".tsv"):
+        raise DataError(f"workers of a cluster read Parquet and CSV: save {path.name} as one of them")
+    # As text, as `read_table` does: "01" is a code, and kinds are found from all parts together.
+    sep, file = "\t" if suffix == ".tsv" else ",", open_table(path)
+    frame = frames.read_csv(str(path), sep=sep, dtype=str, keep_default_na=False)
+    return frame, lambda levels: file.settle(levels, list(levels.columns))
 
 
 def encode_on_dask(
     frame: Any,
     *,
-    target: str | int,
+    target: str | int | None,
     drop: Sequence[str] = (),
     keep: Sequence[str] = (),
     groups: str | None = None,
     random_state: int = 0,
     ask: Callable[[list[Any]], Sequence[Any]],
+    persist: Callable[[list[Any]], list[Any]] | None = None,
+    settle: Callable[[pd.DataFrame], pd.DataFrame] | None = None,
     sample_rows: int = 65_536,
+    name: str = "frame",
 ) -> DaskTable:
     """Encode a Dask frame of labelled rows like `table_from_frame`, each partition where it lies.
 
@@ -113,9 +120,16 @@ def encode_on_dask(
         Draws the sample.
     ask : callable
         Computes a list of small delayed results.
+    persist : callable, optional
+        Keeps delayed partitions where they are made: then what the sample did not show is counted, too.
+    settle : callable, optional
+        Gives the distinct labels, a frame of one column, the type that they have in all rows together: for files that
+        are read as text.
     sample_rows : int
         Rows that kinds, levels and medians of the columns are found from, drawn at random within each class. If the
         frame has no more, the numbers are those of `table_from_frame`.
+    name : str
+        What the table is called in messages.
 
     Returns
     -------
@@ -149,16 +163,16 @@ def encode_on_dask(
         raise DataTypeError(f"a Dask frame is needed, got {type(frame).__name__}")
     lazily = functools.partial(dask.delayed, pure=False, traverse=False)
     as_text = plain_frame(frame._meta)
-    columns = chosen_columns(InMemory(as_text), _NAME, target, drop, keep, groups)
-    own_name = dict(zip(as_text.columns, frame.columns, strict=True))
+    columns = chosen_columns(InMemory(as_text), name, target, drop, keep, groups)
+    own_names = dict(zip(as_text.columns, frame.columns, strict=True))
 
     def read(names: Sequence[str]) -> list[Any]:
-        return list(frame[[own_name[name] for name in names]].to_delayed())
+        return list(frame[[own_names[column] for column in names]].to_delayed())
 
     surveys = ask([lazily(_count_labels)(part, columns.label) for part in read([columns.label])])
-    labels = settle_labels(surveys, columns.label, lambda levels: levels)
+    labels = settle_labels(surveys, columns.label, settle or _same)
     if not labels.n_rows:
-        raise DataError(f"{_NAME} has column names but no rows")
+        raise DataError(f"{name} has column names but no rows")
     check_labels(labels.classes, labels.n_labelled, labels.name, labels.n_rows)
     starts = np.cumsum([0, *(survey.n_rows for survey in surveys)])[:-1].tolist()
     of_class = np.array([labels.counts_in(survey) for survey in surveys])
@@ -174,30 +188,35 @@ def encode_on_dask(
             asked[number] = lazily(look)(part, known)
     looks: dict[int, _Look] = dict(zip(asked, ask(list(asked.values())), strict=True))
     group_codes = number_groups(look.groups for look in looks.values()) if columns.group else None
-    encoding = learn_from_sample(_join_sample(looks, starts), _NAME, columns, labels, keep, groups=group_codes)
+    encoding = learn_from_sample(_join_sample(looks, starts), name, columns, labels, keep, groups=group_codes)
     identifiers = identifier_warning(encoding.columns)
     if identifiers:
         warnings.warn(identifiers, BayesfloorWarning, stacklevel=2)
 
     recipes = lazily(encoding)
-    needed = [name for name in columns.used if name in {*encoding.used, columns.label}]
+    needed = [column for column in columns.used if column in {*encoding.used, columns.label}]
     encoded = [
         lazily(_encode)(part, known, recipes, start, size)
         for part, start, size in zip(read(needed), starts, sizes.tolist(), strict=True)
     ]
+    surprises = None
+    if persist is not None:
+        encoded = persist(encoded)
+        surprises = sum(ask([lazily(_surprises)(part) for part in encoded]), Surprises())
     unlabelled = [starts[number] + look.unlabelled for number, look in looks.items()]
-    accounts, notes = encoding.count(labels.n_labelled)
+    accounts, notes = encoding.count(labels.n_labelled, surprises)
+    n_empty = sum(not survey.n_rows for survey in surveys)
+    empty = (f"{n_empty} of {len(surveys)} partitions are empty",) if n_empty else ()
     return DaskTable(
         [lazily(_numbers)(part) for part in encoded],
         sizes,
         encoding.features,
         labels.classes,
         accounts,
-        notes,
+        (*notes, *empty),
         group_codes,
         np.delete(np.arange(labels.n_rows), np.concatenate(unlabelled)) if sizes.sum() < labels.n_rows else None,
-        [lazily(_surprises)(part) for part in encoded],
-        encoding,
+        labels.n_rows,
     )
 
 
@@ -278,6 +297,10 @@ def _encode(
     if not size:
         return np.empty((0, len(encoding.features))), codes[at], surprises
     return encoding.encode(part.iloc[at], start + at + 1, surprises), codes[at], surprises
+
+
+def _same(levels: pd.DataFrame) -> pd.DataFrame:
+    return levels
 
 
 def _numbers(encoded: tuple[Floats, Codes, Surprises]) -> tuple[Floats, Codes]:
