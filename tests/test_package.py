@@ -80,6 +80,9 @@ from bayesfloor.bounds import (
     Bound, all_bounds, bhattacharyya, certified_upper_limit, cover_hart, cover_hart_lower, held_out_bound,
     henze_penrose, mahalanobis, nearest_neighbour_bounds,
 )
+from bayesfloor.floor import estimate
+from bayesfloor.tables import read_table
+assert bf.estimate is estimate and bf.read_table is read_table
 from bayesfloor.problems import Problem, from_posterior, get, label_noise, names, simulated_error
 from bayesfloor.stopping import FloorStopping, RowsNeeded, TrainingRound, validation_rows_needed
 assert bf.bounds.henze_penrose is henze_penrose and bf.arena.run is run and bf.problems.get is get

@@ -1,0 +1,10 @@
+from ._compare import Comparison as Comparison
+from ._compare import compare as compare
+from ._estimate import estimate as estimate
+from ._from_scores import from_scores as from_scores
+from ._plan import Plan as Plan
+from ._plan import plan as plan
+from .doubts import Doubt as Doubt
+from .noise import noise_check as noise_check
+from .result import FloorResult as FloorResult
+from .settings import Run as Run

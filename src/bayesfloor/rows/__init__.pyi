@@ -1,0 +1,2 @@
+from .dataset import Dataset as Dataset
+from .dataset import validate as validate
