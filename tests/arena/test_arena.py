@@ -121,7 +121,7 @@ def test_killed_run_resumes_to_the_same_table(tmp_path: Path, capsys) -> None:
         "k-NN error",
         "best k-NN error",
         "--sizes",
-        "400",
+        "200",
         "--n-seeds",
         "3",
         "--jobs",

@@ -257,7 +257,7 @@ def test_an_error_of_the_work_comes_back_as_it_is(both):
     def fail(part):
         raise FileNotFoundError("no such table")  # an OSError, as a lost connection is
 
-    for method in (there.each, there.total, partial(there.derived, n_columns=1)):
+    for method in (there.each, there.total, partial(there.derive, n_columns=1)):
         with pytest.raises(FileNotFoundError, match="no such table"):
             method(fail)
 

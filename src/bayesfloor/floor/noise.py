@@ -82,7 +82,7 @@ def noise_check(
     Examples
     --------
     >>> from bayesfloor import problems
-    >>> X, y = problems.get("moons").sample(400, random_state=0)
+    >>> X, y = problems.get("moons").sample(250, random_state=0)
     >>> check = noise_check(X, y, rhos=[0.5], effort="fast", n_jobs=1)
     >>> check.largest_gap < 0.1
     True
