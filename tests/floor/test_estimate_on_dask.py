@@ -215,13 +215,13 @@ def test_a_checkpoint_on_a_cluster_goes_on(client, sample, local, tmp_path: Path
     there, run = da.from_array(X, chunks=(1000, 2)), {"cluster": client, "checkpoint": tmp_path / "kept"}
 
     def stop(stage: str, done: int, total: int) -> None:
-        if stage == "training" and done > 3:
+        if stage == "training":  # the first that is told of is the first that is done
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         estimate(there, y, run=run, progress=stop)
     kept = {file.name: file.stat().st_mtime_ns for file in (tmp_path / "kept").glob("training*")}
-    assert 3 <= len(kept) < 11
+    assert len(kept) == 1
     same(estimate(there, y, run=run), local)
     assert all((tmp_path / "kept" / name).stat().st_mtime_ns == when for name, when in kept.items())
     with pytest.raises(ParameterError, match="another run: data"):
