@@ -382,7 +382,8 @@ def page(records: list[dict], version: str) -> str:
     lines = [
         "# How often ceiling and interval hold the floor",
         "",
-        f"Written by `python benchmarks/levels.py report` from {len(records):,} runs of `estimate` with "
+        f"Written by `python benchmarks/levels.py report{' --any-version' if others else ''}` from {len(records):,} "
+        "runs of `estimate` with "
         '`effort="fast"` and the default `random_state`, each on a fresh sample of a problem whose floor is known '
         f"exactly; sources {', '.join(versions)}.{others} A sample in which a class has fewer than {FEWEST_PER_CLASS} "
         f"rows is refused by `estimate` and was drawn again: {again}. Refused for other reasons: {refused:,} runs; "

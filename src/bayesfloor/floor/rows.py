@@ -100,12 +100,11 @@ class LabelledRows:
             n_repeated = round(share * n)
         if records is None:
             return replace(self, n_repeated=n_repeated)
-        order = np.arange(n)
-        by_content = draws is None and self.data is not None
-        if draws is None:
-            assert self.data is not None
-            arrangement = Arrangement.of(self.data, self.groups)
+        order, whole = np.arange(n), self.data if draws is None else None
+        if whole is not None:
+            arrangement = Arrangement.of(whole, self.groups)
             order, draws = arrangement.order, Draws(seed, arrangement.digest)
+        assert draws is not None
         kept = np.sort(order[one_of_each(records[order], draws.rng("copies"))])
         groups = self.groups
         if groups is not None:
@@ -113,13 +112,10 @@ class LabelledRows:
                 groups = check_groups(join_groups(groups, records)[kept], len(kept))
             except DataError as error:
                 raise DataError(f"{error}; groups that have copies of one row count as one group") from None
-        data, blocks = self.data, self.blocks.pick(kept)
-        if by_content and data is not None:
-            data = data.rows(kept)
-            blocks = _one_block(data)
+        data = self.data if whole is None else whole.rows(kept)
         return replace(
             self,
-            blocks=blocks,
+            blocks=self.blocks.pick(kept) if whole is None or data is None else _one_block(data),
             data=data,
             groups=groups,
             row_numbers=kept if self.row_numbers is None else self.row_numbers[kept],
@@ -380,19 +376,12 @@ def _dask_rows(X: Any, y: Any, target: Any, groups: Any, reader: "Reader", reque
             raise ParameterError("give the labels once: as target, a column of the frame, or as y")
         from ..tables.on_dask import encode_on_dask, read_on_dask
 
-        file = X if isinstance(X, FileRows) else FileRows(Path("frame"), target)
-        frame, settle = read_on_dask(file.path) if isinstance(X, FileRows) else (X, None)
+        options: dict[str, Any] = {"target": target}
+        if isinstance(X, FileRows):
+            options = {"target": X.target, "drop": X.drop, "keep": X.keep, "name": X.path.name}
+            X, options["settle"] = read_on_dask(X.path)
         table = encode_on_dask(
-            frame,
-            name=file.path.name,
-            target=file.target,
-            drop=file.drop,
-            keep=file.keep,
-            groups=named,
-            random_state=request.seed,
-            ask=reader.ask,
-            persist=reader.keep,
-            settle=settle,
+            X, **options, groups=named, random_state=request.seed, ask=reader.ask, persist=reader.keep
         )
         row_numbers, belonging = table.row_numbers, table.groups
         partitions, sizes, classes, notes = table.partitions, table.sizes, table.classes, table.notes
