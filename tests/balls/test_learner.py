@@ -272,7 +272,8 @@ def test_threads_and_tiles_do_not_matter(monkeypatch):
     X, y = gaussians(0, n=2500, n_classes=3)
     results = [BenchmarkLearner(n_jobs=n).fit(X, y) for n in (1, 2, 7, -1, None)]
     monkeypatch.setattr("bayesfloor.counting._ball_counts._BLOCK_BYTES", 20_000)
-    monkeypatch.setattr("bayesfloor.counting.tiles.TILE", 33)
+    monkeypatch.setattr("bayesfloor.counting.tiles.TILE_ROWS", 17)
+    monkeypatch.setattr("bayesfloor.counting.tiles.TILE_COLUMNS", 33)
     results.append(BenchmarkLearner().fit(X, y))
     for other in results[1:]:
         assert other.bayes_error_ == results[0].bayes_error_

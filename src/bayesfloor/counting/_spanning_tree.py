@@ -175,7 +175,7 @@ class _TileSearch:
 
     def find(self, rows: RowNumbers, component: Codes, best: Floats, squared: Floats, nearest: RowNumbers) -> None:
         from .kernels import nearest_foreign_in_tile
-        from .tiles import TILE, slices
+        from .tiles import TILE_ROWS, slices
 
         squared[rows], nearest[rows] = np.inf, -1
         tiles, local = self.tiles, threading.local()
@@ -203,4 +203,4 @@ class _TileSearch:
                     nearest,
                 )
 
-        run_tasks(panel, slices(0, len(rows), TILE), self.threads)
+        run_tasks(panel, slices(0, len(rows), TILE_ROWS), self.threads)

@@ -17,6 +17,7 @@ __all__ = [
     "collect_near",
     "count_around_leaves",
     "count_in_tile",
+    "count_in_tile_both_ways",
     "leave_out_groups",
     "measure_candidates",
     "nearest_foreign_in_tile",
@@ -24,9 +25,11 @@ __all__ = [
     "rank_candidates",
 ]
 
+ShortCodes = NDArray[np.int16]
 Places = NDArray[np.int32]  # of candidates among the points as they are sorted
 
 _CHUNK = 512  # entries of a tile row that are scanned for all radii while they are in the first-level cache
+_CODE_RANGE, _CODE_LIMIT = np.float32(30_000), np.float32(32_000)  # codes of the radii, and of what is beyond them
 _BLOCK = 64  # entries that are looked at one by one once one of them is known to be undecided
 _STACK = 128  # deeper than any tree of 2^60 points
 
@@ -82,17 +85,61 @@ def _scan(values: Singles, upper: np.float32, lower: np.float32) -> tuple[np.int
 
 
 @_jit()
-def _scan_both_ways(
-    values: Singles, upper: np.float32, lower: np.float32, columns: BallCounts
-) -> tuple[np.int32, np.int32]:
-    """As `_scan`; what is certain counts for the columns as well."""
-    certain, possible = np.int32(0), np.int32(0)
-    for j in range(values.size):
-        inside = np.int32(values[j] >= upper)
-        certain = np.int32(certain + inside)
-        possible = np.int32(possible + np.int32(values[j] >= lower))
-        columns[j] = np.int32(columns[j] + inside)
+def _scan_codes(codes: ShortCodes, lower: np.int16, upper: np.int16, columns: ShortCodes) -> tuple[np.int16, np.int16]:
+    certain, possible = np.int16(0), np.int16(0)
+    for j in range(codes.size):
+        inside = np.int16(codes[j] < lower)
+        certain = np.int16(certain + inside)
+        possible = np.int16(possible + np.int16(codes[j] <= upper))
+        columns[j] = np.int16(columns[j] + inside)
     return certain, possible
+
+
+@_jit()
+def _scan_four_codes(
+    c0: ShortCodes,
+    c1: ShortCodes,
+    c2: ShortCodes,
+    c3: ShortCodes,
+    lower: np.int16,
+    upper: np.int16,
+    columns: ShortCodes,
+) -> tuple[np.int16, np.int16, np.int16, np.int16, np.int16]:
+    k0, k1, k2, k3 = np.int16(0), np.int16(0), np.int16(0), np.int16(0)
+    possible = np.int16(0)
+    for j in range(columns.size):
+        # numba adds 16-bit integers as 64-bit ones; each cast back keeps sixteen of them in a register.
+        m0, m1, m2, m3 = (
+            np.int16(c0[j] < lower),
+            np.int16(c1[j] < lower),
+            np.int16(c2[j] < lower),
+            np.int16(c3[j] < lower),
+        )
+        k0, k1, k2, k3 = np.int16(k0 + m0), np.int16(k1 + m1), np.int16(k2 + m2), np.int16(k3 + m3)
+        p = np.int16(np.int16(c0[j] <= upper) + np.int16(c1[j] <= upper))
+        q = np.int16(np.int16(c2[j] <= upper) + np.int16(c3[j] <= upper))
+        possible = np.int16(possible + np.int16(p + q))
+        columns[j] = np.int16(columns[j] + np.int16(np.int16(m0 + m1) + np.int16(m2 + m3)))
+    return k0, k1, k2, k3, possible
+
+
+@_jit()
+def _encode(
+    row: Singles, half: Singles, own_half: np.float32, base: np.float32, scale: np.float32, codes: ShortCodes
+) -> None:
+    """Subtract `half` from the row's products, and write half squared distances as 16-bit codes.
+
+    Every step is monotone in the distance, rounding included, so codes compare like what they stand for.
+    """
+    for j in range(codes.size):
+        row[j] -= half[j]
+        codes[j] = _code(own_half - row[j], base, scale)
+
+
+@_jit()
+def _code(value: np.float32, base: np.float32, scale: np.float32) -> np.int16:
+    steps = (value - base) * scale - _CODE_RANGE
+    return np.int16(np.int32(min(max(steps, -_CODE_LIMIT), _CODE_LIMIT)))
 
 
 @_jit()
@@ -100,6 +147,39 @@ def _limits(limit: float, slack: float) -> tuple[np.float32, np.float32]:
     """Above the first a product is certainly within, below the second it certainly is not."""
     width = slack + abs(limit) * 1.2e-7  # the cast to float32 rounds by at most 2^-24 of the value
     return np.float32(limit + width), np.float32(limit - width)
+
+
+@_jit()
+def _decide_codes(
+    codes: ShortCodes,
+    low_code: np.int16,
+    high_code: np.int16,
+    values: Singles,
+    limit: float,
+    slack: float,
+    x: Floats,
+    Y: Floats,
+    rows: RowNumbers,
+    squared_radius: float,
+    columns: ShortCodes,
+) -> int:
+    """Count the pairs within among those whose codes do not tell; add them to `columns`."""
+    found = 0
+    upper, lower = _limits(limit, slack)
+    for start in range(0, codes.size, _BLOCK):
+        block = codes[start : start + _BLOCK]
+        undecided = np.int16(0)
+        for j in range(block.size):
+            undecided = np.int16(undecided | np.int16(np.int16(block[j] >= low_code) & np.int16(block[j] <= high_code)))
+        if undecided == 0:
+            continue
+        for j in range(start, start + block.size):
+            if codes[j] < low_code or codes[j] > high_code or values[j] < lower:
+                continue
+            if values[j] >= upper or _is_within(x, Y[rows[j]], squared_radius):
+                found += 1
+                columns[j] += np.int16(1)
+    return found
 
 
 @_jit()
@@ -111,9 +191,8 @@ def _decide(
     Y: Floats,
     rows: RowNumbers,
     squared_radius: float,
-    columns: BallCounts,
 ) -> int:
-    """Count the undecided pairs that are within; add them to `columns`, unless it is empty."""
+    """Count the undecided pairs that are within."""
     found = 0
     for start in range(0, values.size, _BLOCK):
         block = values[start : start + _BLOCK]
@@ -123,8 +202,6 @@ def _decide(
         for j in range(block.size):
             if lower <= block[j] < upper and _is_within(x, Y[rows[start + j]], squared_radius):
                 found += 1
-                if columns.size:
-                    columns[start + j] += 1
     return found
 
 
@@ -148,10 +225,8 @@ def count_in_tile(
     Y: Floats,
     y_rows: RowNumbers,
     counts: BallCounts,
-    row_class: Codes,
-    column_counts: BallCounts,
 ) -> None:
-    """Add the counts of a tile to its rows and, where these are points of the data, to its columns.
+    """Add the counts of a tile to its rows.
 
     Parameters
     ----------
@@ -163,12 +238,9 @@ def count_in_tile(
     squared_radii : (L,) ascending.
     X, x_rows, Y, y_rows : the points themselves and which of them the rows and columns are.
     counts : (n, k, L) added to.
-    row_class : (n,) class of each row, where the columns count too.
-    column_counts : (C, L, m) takes what the rows add to the columns' own counts; (0, 0, 0) if they are not to count.
     """
-    n, n_radii, both_ways = S.shape[0], squared_radii.size, column_counts.size > 0
+    n, n_radii = S.shape[0], squared_radii.size
     upper, lower = np.empty(n_radii, np.float32), np.empty(n_radii, np.float32)
-    columns = np.empty(0, np.int32)
     for i in range(n):
         _set_limits(limits[i], slack[i], upper, lower)
         row = S[i]
@@ -181,18 +253,113 @@ def count_in_tile(
                 stop = min(start + _CHUNK, segments[c + 1])
                 values = row[start:stop]
                 for r in range(n_radii - 1, -1, -1):
-                    if both_ways:
-                        columns = column_counts[row_class[i], r, start:stop]
-                        certain, possible = _scan_both_ways(values, upper[r], lower[r], columns)
-                    else:
-                        certain, possible = _scan(values, upper[r], lower[r])
+                    certain, possible = _scan(values, upper[r], lower[r])
                     if possible == 0:
                         break
                     counts[i, c, r] += certain
                     if possible != certain:
                         counts[i, c, r] += _decide(
-                            values, upper[r], lower[r], X[x_rows[i]], Y, y_rows[start:stop], squared_radii[r], columns
+                            values, upper[r], lower[r], X[x_rows[i]], Y, y_rows[start:stop], squared_radii[r]
                         )
+
+
+@_jit()
+def count_in_tile_both_ways(
+    S: Singles,
+    half: Singles,
+    row_class: Codes,
+    row_half: Floats,
+    half_radii: Floats,
+    slack: Floats,
+    segments: RowNumbers,
+    squared_radii: Floats,
+    X: Floats,
+    x_rows: RowNumbers,
+    y_rows: RowNumbers,
+    codes: ShortCodes,
+    counts: BallCounts,
+    column_counts: BallCounts,
+) -> None:
+    """As `count_in_tile`, for rows and columns of the same matrix that have no point in common.
+
+    Half the squared distances are first written as 16-bit codes, 60,000 steps over the range of the radii: twice as
+    many go into a register, and all rows have the same thresholds. What a code leaves open the product decides, what
+    that leaves open the points themselves. Four rows of one class go together, which saves most of the traffic to
+    the columns' counts.
+
+    Parameters
+    ----------
+    row_class : (n,) class of each row, ascending.
+    row_half : (n,) half squared norms; half_radii : (L,) half squared radii in the units of the products.
+    codes : (n, m) room, overwritten.
+    column_counts : (C, L, m) takes what the rows add to the columns' own counts.
+    """
+    n, n_radii = S.shape[0], squared_radii.size
+    reach = row_half.max() + half.max()
+    most = min(half_radii[n_radii - 1], 2.1 * reach)  # no pair is farther: (|x| + |y|)^2 / 2
+    # Error of a half squared distance: of its product, of its three terms as float32, of the two sums.
+    width = slack.max() + 4.1 * 2.0**-24 * (reach + most)
+    base = np.float32(half_radii[0] - width)
+    scale = np.float32(min(2 * _CODE_RANGE / (max(most - half_radii[0], 0.0) + 2 * width), 1e30))
+    low_codes, high_codes = np.empty(n_radii, np.int16), np.empty(n_radii, np.int16)
+    for r in range(n_radii):
+        margin = width + half_radii[r] * 1.2e-7  # the cast to float32 rounds by at most 2^-24 of the value
+        low_codes[r] = _code(np.float32(half_radii[r] - margin), base, scale)
+        high_codes[r] = _code(np.float32(half_radii[r] + margin), base, scale)
+    for i in range(n):
+        _encode(S[i], half, np.float32(row_half[i]), base, scale, codes[i])
+    columns = np.zeros((n_radii, half.size), np.int16)  # a tile has fewer rows than an int16 can count
+    i = 0
+    while i < n:
+        together = 4 if i + 4 <= n and row_class[i + 3] == row_class[i] else 1
+        for c in range(segments.size - 1):
+            for start in range(segments[c], segments[c + 1], _CHUNK):
+                stop = min(start + _CHUNK, segments[c + 1])
+                for r in range(n_radii - 1, -1, -1):
+                    if together == 4:
+                        k0, k1, k2, k3, possible = _scan_four_codes(
+                            codes[i, start:stop],
+                            codes[i + 1, start:stop],
+                            codes[i + 2, start:stop],
+                            codes[i + 3, start:stop],
+                            low_codes[r],
+                            high_codes[r],
+                            columns[r, start:stop],
+                        )
+                        counts[i, c, r] += k0
+                        counts[i + 1, c, r] += k1
+                        counts[i + 2, c, r] += k2
+                        counts[i + 3, c, r] += k3
+                        certain = np.int16(k0 + k1 + k2 + k3)
+                    else:
+                        certain, possible = _scan_codes(
+                            codes[i, start:stop], low_codes[r], high_codes[r], columns[r, start:stop]
+                        )
+                        counts[i, c, r] += certain
+                    if possible == 0:
+                        break
+                    if possible != certain:
+                        for k in range(i, i + together):
+                            counts[k, c, r] += _decide_codes(
+                                codes[k, start:stop],
+                                low_codes[r],
+                                high_codes[r],
+                                S[k, start:stop],
+                                row_half[k] - half_radii[r],
+                                slack[k],
+                                X[x_rows[k]],
+                                X,
+                                y_rows[start:stop],
+                                squared_radii[r],
+                                columns[r, start:stop],
+                            )
+        i += together
+        if i == n or row_class[i] != row_class[i - 1]:
+            total = column_counts[row_class[i - 1]]
+            for r in range(n_radii):
+                for j in range(half.size):
+                    total[r, j] += np.int32(columns[r, j])
+                    columns[r, j] = np.int16(0)
 
 
 @_jit()

@@ -15,16 +15,14 @@ from numpy.typing import NDArray
 
 from .._types import BallCounts, Codes, Floats, Mask, RowNumbers, Singles
 from ..utils.parallel import Progress, run_tasks
-from .kernels import count_in_tile
+from .kernels import count_in_tile, count_in_tile_both_ways
 
-__all__ = ["TILE", "Tiles", "slices"]
+__all__ = ["TILE_ROWS", "Tiles", "slices"]
 
 
-TILE = 512  # rows and columns: one megabyte of float32, what a core's second-level cache holds
+TILE_ROWS, TILE_COLUMNS = 512, 512  # one megabyte of float32: what a core's second-level cache holds
 _PART = 112  # features per product when there are many
 _UNIT = 2.0**-24
-_NO_CLASSES: Codes = np.empty(0, dtype=np.int64)
-_NO_COUNTS: BallCounts = np.empty((0, 0, 0), dtype=np.int32)
 
 
 class Tiles:
@@ -114,12 +112,12 @@ class Tiles:
 
     def buffers(self) -> tuple[Singles, Singles | None]:
         """Room for a tile, and for a part of it if there are parts."""
-        tile = np.empty(TILE * TILE, dtype=np.float32)
+        tile = np.empty(TILE_ROWS * TILE_COLUMNS, dtype=np.float32)
         return tile, np.empty_like(tile) if self.parts_buffer else None
 
     def column_tiles(self) -> list[slice]:
         """All columns, a tile's width at a time."""
-        return slices(0, len(self.Z), TILE)
+        return slices(0, len(self.Z), TILE_COLUMNS)
 
     def _classes(self, columns: slice) -> tuple[slice, RowNumbers]:
         """Classes among the columns, and where each begins."""
@@ -132,32 +130,57 @@ class Tiles:
         n, n_radii = len(self.Z), len(squared_radii)
         counts = np.zeros((n, self.n_classes, n_radii), dtype=np.int32)  # in sorted order until the end
         limits = self.limits(self.norms, squared_radii)
+        row_half, half_radii = self.norms**2 / 2, -self.limits(np.zeros(1), squared_radii)[0]
         lock, local = threading.Lock(), threading.local()
 
         def strip(columns: slice) -> None:
             """All pairs of these columns with the rows above them, and among themselves."""
             if not hasattr(local, "buffers"):
-                local.buffers = self.buffers()
-            back = np.zeros((self.n_classes, n_radii, columns.stop - columns.start), dtype=np.int32)
-            for rows in slices(0, columns.stop, TILE):
-                above = rows.start < columns.start  # otherwise each pair is met from both sides
-                among, part = self._count_block(
+                local.buffers = (*self.buffers(), np.empty(TILE_ROWS * TILE_COLUMNS, dtype=np.int16))
+            tile, buffer, codes = local.buffers
+            width = columns.stop - columns.start
+            among, starts = self._classes(columns)
+            back = np.zeros((self.n_classes, n_radii, width), dtype=np.int32)
+            own_counts = np.zeros((width, self.n_classes, n_radii), dtype=np.int32)
+            for rows in slices(0, columns.start, TILE_ROWS):
+                S = self.product(self.Z[rows], columns, tile, buffer)
+                part = np.zeros((len(S), among.stop - among.start, n_radii), dtype=np.int32)
+                count_in_tile_both_ways(
+                    S,
+                    self.half[columns],
+                    self.labels[rows],
+                    row_half[rows],
+                    half_radii,
+                    self.slack(self.norms[rows], columns),
+                    starts,
+                    squared_radii,
+                    self.X,
+                    self.rows[rows],
+                    self.rows[columns],
+                    _shaped(codes, *S.shape),
+                    part,
+                    back,
+                )
+                with lock:
+                    counts[rows, among] += part
+            for rows in slices(columns.start, columns.stop, TILE_ROWS):
+                at = slice(rows.start - columns.start, rows.stop - columns.start)
+                self._count_block(
                     self.Z[rows],
                     self.norms[rows],
-                    np.full(TILE, -1) if above else np.arange(TILE),
+                    np.arange(at.start, at.stop),
                     limits[rows],
                     squared_radii,
                     self.X,
                     self.rows[rows],
                     columns,
-                    local.buffers,
-                    self.labels[rows],
-                    back if above else _NO_COUNTS,
+                    own_counts[at],
+                    tile,
+                    buffer,
                 )
-                with lock:
-                    counts[rows, among] += part
+            own_counts += back.transpose(2, 0, 1)
             with lock:
-                counts[columns] += back.transpose(2, 0, 1)
+                counts[columns] += own_counts
 
         # The last strips are the longest: first, so that no thread is left with one at the end.
         run_tasks(strip, self.column_tiles()[::-1], threads, progress)
@@ -181,17 +204,17 @@ class Tiles:
         def panel(chosen: slice) -> None:
             if not hasattr(local, "buffers"):
                 local.buffers = self.buffers()
+            tile, buffer = local.buffers
             rows, norms = self.operands(Q[q_rows[chosen]])
             limits = self.limits(norms, squared_radii)
             at = np.where(own[chosen] >= 0, self.position[own[chosen]], -1)
             for columns in self.column_tiles():
                 inside = np.where((at >= columns.start) & (at < columns.stop), at - columns.start, -1)
-                among, part = self._count_block(
-                    rows, norms, inside, limits, squared_radii, Q, q_rows[chosen], columns, local.buffers
+                self._count_block(
+                    rows, norms, inside, limits, squared_radii, Q, q_rows[chosen], columns, counts[chosen], tile, buffer
                 )
-                counts[chosen, among] += part
 
-        run_tasks(panel, slices(0, len(q_rows), TILE), threads, progress)
+        run_tasks(panel, slices(0, len(q_rows), TILE_ROWS), threads, progress)
         return counts
 
     def _count_block(
@@ -204,14 +227,13 @@ class Tiles:
         Q: Floats,
         q_rows: RowNumbers,
         columns: slice,
-        buffers: tuple[Singles, Singles | None],
-        row_class: Codes = _NO_CLASSES,
-        column_counts: BallCounts = _NO_COUNTS,
-    ) -> tuple[slice, BallCounts]:
-        """Classes among the columns, and the counts of each around the rows; see `count_in_tile`."""
-        S = self.product(rows, columns, *buffers)
+        counts: BallCounts,
+        tile: Singles,
+        buffer: Singles | None,
+    ) -> None:
+        S = self.product(rows, columns, tile, buffer)
         among, starts = self._classes(columns)
-        counts = np.zeros((len(rows), among.stop - among.start, len(squared_radii)), dtype=np.int32)
+        part = np.zeros((len(rows), among.stop - among.start, len(squared_radii)), dtype=np.int32)
         count_in_tile(
             S,
             self.half[columns],
@@ -224,11 +246,9 @@ class Tiles:
             q_rows,
             self.X,
             self.rows[columns],
-            counts,
-            row_class,
-            column_counts,
+            part,
         )
-        return among, counts
+        counts[:, among] += part
 
 
 def slices(start: int, stop: int, step: int) -> list[slice]:
