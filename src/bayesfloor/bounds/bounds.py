@@ -38,6 +38,7 @@ _ASYMPTOTIC = (
     "asymptotic: holds for infinitely many independent rows; with few rows, more than about ten dimensions or classes "
     "that alternate at short range, neighbours are not alike and both limits too high"
 )
+_FEW_DIMENSIONS = 10
 # A covariance whose smallest eigenvalue is a smaller part of the largest is singular but for rounding.
 _SINGULAR = 1e-10
 # What it then gets added to its diagonal, as a part of the variance of all points.
@@ -317,8 +318,12 @@ def _check_k(k: int | None, sample: Sample) -> int:
 
 def _clip(name: str, lower: float, upper: float, rests_on: str, sample: Sample) -> Bound:
     lower, upper = min(float(lower), sample.most), min(float(upper), sample.most)
+    applies, n_columns = not rests_on.endswith(_REPAIRED), sample.points.shape[1]
     if rests_on is _ASYMPTOTIC:
+        applies = n_columns <= _FEW_DIMENSIONS
+        if not applies:
+            rests_on = f"not to be relied on with {n_columns} columns; {rests_on}"
         rests_on += f"; sampling noise of about {np.sqrt(upper * (1 - upper) / len(sample.labels)):.2%} comes on top"
         if sample.copied_share:
             rests_on += f"; {sample.copied_share:.1%} of the rows are copies, which makes both limits too low"
-    return Bound(name, lower, upper, rests_on)
+    return Bound(name, lower, upper, rests_on, applies)

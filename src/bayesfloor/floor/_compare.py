@@ -24,6 +24,8 @@ __all__ = ["Comparison", "compare"]
 
 _CLOSE, _CLOSE_SHARE = 0.02, 0.25  # a model is at the floor if it can be no further from it, in points or as a share
 _CHANCE = 1e-3  # class shares less likely than this are not those of the floor
+# With these the floor may lie well below its estimate: structure that more rows, or other models, would find.
+_TOO_HIGH = ("still-falling", "few-rows-per-column", "scores-of-training-rows")
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,11 @@ class Comparison:
         Error minus floor.
     verdict : {"room", "at the floor", "cannot tell", "below the floor"}
         The interval of the excess lies above 0 (there is room for a better model), includes it, or lies below. Where it
-        includes 0 but reaches more than two points, and more than a quarter of the floor, above it, nothing was shown:
-        "cannot tell".
+        includes 0 but reaches more than two points, and more than a quarter of the floor, above it, or where the floor
+        itself may have been estimated too high (`doubts`), nothing was shown: "cannot tell".
+    doubts : tuple of str
+        Signs that the floor was estimated too high: its learning curve still falls, it has few rows per column, or the
+        model errs less than the whole library, beyond chance.
     notes : tuple of str
         What may make the two figures hard to compare.
     """
@@ -55,6 +60,7 @@ class Comparison:
     excess: float
     excess_interval: ConfidenceInterval
     verdict: str
+    doubts: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -74,9 +80,13 @@ class Comparison:
         """The verdict in a few words."""
         if self.verdict == "room":
             return f"room of {self._points}"
+        if self.verdict == "cannot tell" and self._is_close:
+            return "cannot tell: near the estimated floor, which may be too high"
         if self.verdict == "cannot tell":
             return f"cannot tell: at the floor, or up to {100 * self.excess_interval.high:.1f} points above it"
-        return "below the floor: check for leakage" if self.verdict == "below the floor" else self.verdict
+        if self.verdict == "below the floor":
+            return "below the floor: the floor was estimated too high, or the test has leaked"
+        return self.verdict
 
     @property
     def sentence(self) -> str:
@@ -84,13 +94,16 @@ class Comparison:
         if self.verdict == "room":
             return f"Room of {self._points}: the same data allow a better model."
         if self.verdict == "below the floor":
-            return (
-                f"Below the floor: check for leakage. The model errs {-100 * self.excess:.1f} points less than should "
-                f"be possible ({-100 * self.excess_interval.high:.1f} to {-100 * self.excess_interval.low:.1f}). Did "
-                "it see test rows in training, or a column that gives the label away? "
-                "Were the test rows drawn like those of the floor?"
-            )
+            return self._below
         left = f"{100 * self.excess_interval.high:.1f}"
+        if self.verdict == "cannot tell" and self._is_close:
+            rest = "A better model may find what the library has not."
+            if self.error_interval.high < self.floor:
+                rest = f"The model itself shows that the floor is not above {self.error_interval.high:.1%}."
+            return (
+                f"Cannot tell: the difference to the estimated floor is {self._points}, but that floor may be too "
+                f"high: {'; '.join(self.doubts)}. {rest}"
+            )
         if self.verdict == "cannot tell":
             return (
                 f"Cannot tell: the model is at the floor, or up to {left} points above it. The difference is "
@@ -100,6 +113,23 @@ class Comparison:
             f"At the floor: no room can be shown. The difference is {self._points}; up to {left} points may be left, "
             f"and {self.missing} would tell."
         )
+
+    @property
+    def _below(self) -> str:
+        signs = f", and there are signs of it: {'; '.join(self.doubts)}" if self.doubts else ""
+        return (
+            f"Below the floor: the model errs {-100 * self.excess:.1f} points less than the estimate "
+            f"({-100 * self.excess_interval.high:.1f} to {-100 * self.excess_interval.low:.1f}). Most likely the floor "
+            f"was estimated too high{signs}. Otherwise the model knows more than it should: test rows or copies of "
+            "them in training, a column that gives the label away, columns that the floor was not given. Rows collected "
+            "after training tell the two apart: there a leak shows as a higher error, a floor that is too high does "
+            "not. So does estimate(..., classifiers=[model]), which trains the model on other rows than it tests it on."
+        )
+
+    @property
+    def _is_close(self) -> bool:
+        """Whether the intervals alone would say "at the floor"."""
+        return self.excess_interval.low <= 0 and self.excess_interval.high <= max(_CLOSE, _CLOSE_SHARE * self.floor)
 
     @property
     def _range(self) -> str:
@@ -124,6 +154,7 @@ class Comparison:
             **values,
             "room": values["excess"],
             "room_interval": values["excess_interval"],
+            "doubts": list(self.doubts),
             "notes": list(self.notes),
             "headline": self.headline,
             "sentence": self.sentence,
@@ -189,7 +220,7 @@ def compare(
     >>> compare(result, error=0.35, n_test=2000).verdict
     'room'
     >>> compare(result, error=0.02, n_test=2000).headline
-    'below the floor: check for leakage'
+    'below the floor: the floor was estimated too high, or the test has leaked'
     """
     if not isinstance(result, FloorResult):
         raise DataTypeError(f"compare needs a FloorResult, as estimate returns it; got {type(result).__name__}")
@@ -211,7 +242,8 @@ def compare(
     low = excess - math.hypot(share - error_interval.low, floor_interval.high - floor)
     high = excess + math.hypot(error_interval.high - share, floor - floor_interval.low)
     verdict = "room" if low > 0 else "below the floor" if high < 0 else "at the floor"
-    if verdict == "at the floor" and high > max(_CLOSE, _CLOSE_SHARE * floor):
+    doubts = _doubts(result, error_interval)
+    if verdict == "at the floor" and (doubts or high > max(_CLOSE, _CLOSE_SHARE * floor)):
         verdict = "cannot tell"
     return Comparison(
         error=share,
@@ -222,8 +254,23 @@ def compare(
         excess=excess,
         excess_interval=ConfidenceInterval(max(-1.0, low), min(1.0, high), level),
         verdict=verdict,
+        doubts=doubts,
         notes=notes,
     )
+
+
+def _doubts(result: FloorResult, error_interval: ConfidenceInterval) -> tuple[str, ...]:
+    """Signs that the floor was estimated too high, the model's own among them."""
+    found = [doubt.sentence for doubt in result.doubts if doubt.code in _TOO_HIGH]
+    pool, rows = result.evidence.get("error"), result.evidence.get("n")
+    if result.learning_curve and pool is not None and rows is not None:
+        seen = score_interval(pool, rows, error_interval.confidence_level)
+        if seen.low > error_interval.high:
+            found.append(
+                f"the model errs less than the library that the floor rests on ({pool:.1%}), beyond chance: there is "
+                "structure that the library has not found"
+            )
+    return tuple(found)
 
 
 def _check_error(error: Any, n_test: Any) -> tuple[float, int]:

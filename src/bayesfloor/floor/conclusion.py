@@ -11,16 +11,17 @@ import numpy as np
 from .._types import Codes, Floats, RowNumbers
 from ..bounds.bounds import Bound
 from ..library.arrangement import EFFORTS, independent_rows
+from ..library.pool import N_FOLDS
 from ..library.training import Learned
 from ..rows.dataset import Dataset
 from ..rows.labels import plain
 from ..utils.intervals import ConfidenceInterval
 from .ceiling import HeldOut, ceiling
-from .doubts import doubts
+from .doubts import Training, doubts
 from .result import CurvePoint, Estimate, FloorResult, LearnerScore
 from .rule import Evidence, judge, shrunk_shares, stakes
 
-__all__ = ["Counted", "conclude", "pair_shares"]
+__all__ = ["Counted", "conclude", "pair_shares", "training_rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +96,7 @@ def conclude(
     high = judgement.high if most is None else min(judgement.high, most)
     classes = tuple(plain(data.classes))
     stages = learned.fitted.stages
-    held = len(learned.labels) < data.n_samples or stages[0].n_train in (EFFORTS["fast"], EFFORTS["balanced"])
+    training = training_rows(stages[0].n_train, data.n_samples, settings["effort"])
     return FloorResult(
         floor=floor,
         interval=ConfidenceInterval(min(judgement.low, floor), max(high, floor), confidence_level),
@@ -111,7 +112,7 @@ def conclude(
         posterior=counted.posterior,
         labels=counted.labels,
         row_numbers=counted.row_numbers,
-        doubts=doubts(evidence, data, counted.bounds, certified, confidence_level, held=held),
+        doubts=doubts(evidence, data, counted.bounds, certified, confidence_level, training=training, priors=priors),
         notes=(*remarks, *data.notes, *(f"left out: {name}" for name in learned.fitted.dropped)),
         evidence=evidence.to_dict(),
         settings={
@@ -121,6 +122,13 @@ def conclude(
             "seconds": round(time.perf_counter() - started, 3),
         },
     )
+
+
+def training_rows(n_train: int, n: int, effort: str) -> Training:
+    """What models of full size were trained on, and what another effort would train them on."""
+    possible = n - n // N_FOLDS  # of each fold's models: the other folds
+    most = n_train if effort == "thorough" else max(n_train, min(EFFORTS["thorough"], possible))
+    return Training(n_train, most, everything=n_train >= 0.95 * possible)  # groups make folds uneven
 
 
 def _learners(learned: Learned) -> tuple[LearnerScore, ...]:

@@ -4,15 +4,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .._types import Floats
 from ..rows.dataset import Dataset
 from ..rows.labels import plain
 from ..utils.intervals import Bound
 from .rule import Evidence, judge
 
-__all__ = ["SEVERITIES", "Doubt", "doubts", "floor_of_scores", "unknown_doubt", "width_with_more"]
+__all__ = [
+    "SEVERITIES",
+    "Doubt",
+    "Training",
+    "doubts",
+    "floor_of_scores",
+    "scores_of_training_rows",
+    "unknown_doubt",
+    "width_with_more",
+]
 
 _UNEVEN = 20  # times as many rows in the largest class as in the smallest
-_WIDE = 0.03  # intervals wider than this are worth a remark on what more data would do
+_WIDE = 0.03  # intervals wider than this are worth a remark
+_NARROWER, _WORTH = 0.75, 0.005  # a remedy is worth naming if it narrows the interval to this share, and by so much
 
 # Every code, and what the reader should do about it:
 #   note      know it; floor, interval and ceiling can be used as they are
@@ -27,6 +38,7 @@ SEVERITIES = {
     "no-ceiling": "serious",
     "bound-above-ceiling": "note",
     "floor-of-scores": "caution",
+    "scores-of-training-rows": "serious",
     "unknown": "caution",
 }
 
@@ -55,6 +67,15 @@ class Doubt:
         return self.sentence
 
 
+@dataclass(frozen=True)
+class Training:
+    """How many rows the models of full size were trained on, and how many they could have been."""
+
+    rows: int
+    most: int  # at effort "thorough"; equal to `rows` where that is the effort
+    everything: bool  # whether no row was left out but for those that models were tested on
+
+
 def doubts(
     evidence: Evidence,
     data: Dataset,
@@ -62,32 +83,35 @@ def doubts(
     ceiling: float | None,
     confidence_level: float,
     *,
-    held: bool = False,
+    training: Training,
+    priors: Floats | None = None,
 ) -> tuple[Doubt, ...]:
-    """Reasons for doubt, the weightiest first; `held`: there were more rows than models were trained on."""
+    """Reasons for doubt, the weightiest first; `priors` are class shares that were asked for."""
     found = []
     judgement = judge(evidence, confidence_level)
-    width, later = judgement.high - judgement.low, width_with_more(evidence, confidence_level)
-    falling = evidence.half_error - evidence.error > 2 * evidence.sampling
-    if falling:
+    width = judgement.high - judgement.low
+    if evidence.half_error - evidence.error > 2 * evidence.sampling:
         found.append(
             _doubt(
                 "still-falling",
                 f"the learning curve is still falling ({evidence.half_error:.1%} with half the "
-                f"{'training ' * held}rows, {evidence.error:.1%} with all)",
+                f"{'' if training.everything else 'training '}rows, {evidence.error:.1%} with all)",
                 half_error=evidence.half_error,
                 error=evidence.error,
+                training_rows=training.rows,
+                training_rows_possible=training.most,
             )
         )
-    if (falling or width > _WIDE) and later < 0.9 * width:
-        what = "training on 4x more of the rows (effort='thorough' does)" if held else "about 4x more data"
+    if width > _WIDE:
+        remedy, later = _narrow(evidence, confidence_level, training)
+        useful = later <= _NARROWER * width and width - later >= _WORTH
+        would = f": {remedy} would narrow it to about {100 * later:.1f} points" if useful else ""
         found.append(
             _doubt(
                 "wide-interval",
-                f"the interval is {100 * width:.1f} points wide: {what} would narrow it to about "
-                f"{100 * later:.1f} points",
+                f"the interval is {100 * width:.1f} points wide{would}",
                 width=width,
-                width_with_more=later,
+                width_with_more=later if useful else None,
             )
         )
     rows, columns = data.n_samples, data.X.shape[1]
@@ -99,7 +123,7 @@ def doubts(
     if smallest < 30:
         sentence = f"class {rare!r} has only {smallest} rows"
         found.append(_doubt("few-rows-in-class", sentence, **named, rows=smallest))
-    elif data.class_counts.max() > _UNEVEN * smallest:
+    elif priors is None and data.class_counts.max() > _UNEVEN * smallest:
         found.append(
             _doubt(
                 "rare-class",
@@ -121,7 +145,7 @@ def doubts(
             ceiling=float(ceiling),
         )
         for bound in bounds
-        if bound.lower > ceiling
+        if bound.applies and bound.lower > ceiling
     )
     return tuple(found)
 
@@ -130,6 +154,15 @@ def floor_of_scores() -> Doubt:
     """What is to be said of every floor that was estimated from the user's scores."""
     sentence = "the floor is that of the scores: what they have lost, this estimate cannot see"
     return _doubt("floor-of-scores", sentence)
+
+
+def scores_of_training_rows(errors: int, n: int) -> Doubt:
+    """What is to be said of scores that hardly err and hardly doubt: mostly the model was trained on these rows."""
+    sentence = (
+        f"the scores err on {errors:,} of {n:,} rows and hardly doubt any: they look as if the model had been trained "
+        "on these rows, so nothing is certified; if they are of rows it has not seen, the classes are all but separable"
+    )
+    return _doubt("scores-of-training-rows", sentence, errors=errors, rows=n)
 
 
 def unknown_doubt(sentence: str) -> Doubt:
@@ -141,15 +174,28 @@ def _doubt(code: str, sentence: str, **figures: Any) -> Doubt:
     return Doubt(code, SEVERITIES[code], figures, sentence)
 
 
-def width_with_more(evidence: Evidence, confidence_level: float) -> float:
-    """Width of the interval with four times the rows, if what is left to learn falls with their square root."""
+def _narrow(evidence: Evidence, confidence_level: float, training: Training) -> tuple[str, float]:
+    """What would narrow the interval, in words, and how wide it would be then."""
+    if training.everything:
+        return "about 4x more data", width_with_more(evidence, confidence_level, rows=4, training=4)
+    gain = training.most / training.rows
+    remedy = f"effort='thorough', which trains on {training.most:,} rows at a time instead of {training.rows:,},"
+    return remedy, width_with_more(evidence, confidence_level, rows=1, training=gain)
+
+
+def width_with_more(evidence: Evidence, confidence_level: float, *, rows: float, training: float) -> float:
+    """Width of the interval with so many times the rows, and so many times those that models are trained on.
+
+    What is left to learn is taken to fall with the square root of the training rows.
+    """
+    left = training**-0.5
     more = replace(
         evidence,
-        n=4 * evidence.n,
-        ball=evidence.error + (evidence.ball - evidence.error) / 2,
-        half_error=evidence.error + (evidence.half_error - evidence.error) / 2,
-        claimed=evidence.claimed / 2,
-        unsettled=evidence.unsettled / 2,
+        n=round(rows * evidence.n),
+        ball=evidence.error + (evidence.ball - evidence.error) * left,
+        half_error=evidence.error + (evidence.half_error - evidence.error) * left,
+        claimed=evidence.claimed * left,
+        unsettled=evidence.unsettled * left,
     )
     judgement = judge(more, confidence_level)
     return judgement.high - judgement.low

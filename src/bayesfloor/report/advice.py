@@ -1,14 +1,101 @@
 """What to do next, from what a result says."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from ..floor._compare import Comparison
 from ..floor.result import FloorResult
 from ..utils.checks import listed
 
-__all__ = ["n_suspects", "next_steps"]
+__all__ = ["ADVICE", "Advice", "n_suspects", "next_steps"]
 
-_UNLIKELY, _SURE = 0.1, 0.8  # a label less probable than the one, while another class is more probable than the other
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do about a doubt: when that helps, and why.
+
+    Attributes
+    ----------
+    code : str
+        Of the doubt that it hangs on.
+    condition : str
+        When it helps, in words, for the table in docs/method.md.
+    helps : function of the result and the figures of the doubt
+    what, why : str
+    """
+
+    code: str
+    condition: str
+    helps: Callable[[FloorResult, dict[str, Any]], bool]
+    what: str
+    why: str
+
+
+_FALL = 0.05  # of the error: a fall from half to all rows that is worth collecting for
+_SHARE = 0.05  # of the floor: a class that loses less does not matter to it
+
+ADVICE = (
+    Advice(
+        "scores-of-training-rows",
+        "always",
+        lambda result, figures: True,
+        "Score rows that the model has not seen",
+        "Scores of its own training rows say how well it remembers, not how well anyone can do: use cross_val_predict "
+        "or a test set.",
+    ),
+    Advice(
+        "still-falling",
+        "the error fell by over a twentieth from half to all rows, and all rows were used",
+        lambda result, figures: _falls(figures) and not _has_spare_rows(figures),
+        "Collect more rows",
+        "The learning curve is still falling: any model gains from more rows, and the estimate gets tighter.",
+    ),
+    Advice(
+        "still-falling",
+        "the error fell by over a twentieth from half to all rows, and models could be trained on more of them",
+        lambda result, figures: _falls(figures) and _has_spare_rows(figures),
+        "Train on more of the rows: effort='thorough'",
+        "The learning curve is still falling, and models were trained on a part of the rows only.",
+    ),
+    Advice(
+        "wide-interval",
+        "it would be narrower by a quarter and half a point, and the curve does not give the same advice",
+        lambda result, figures: bool(figures.get("width_with_more")) and "still-falling" not in _codes(result),
+        "Narrow the interval",
+        "It is wide; the doubt says what would narrow it, and how far.",
+    ),
+    Advice(
+        "few-rows-per-column",
+        "the interval is wider than three points",
+        lambda result, figures: result.interval.high - result.interval.low > 0.03,
+        "Leave out columns",
+        "There are few rows per column: drop those that cannot matter.",
+    ),
+    Advice(
+        "few-rows-in-class",
+        "the class makes over a twentieth of the floor",
+        lambda result, figures: _lost(result, figures.get("class")) > _SHARE * result.floor,
+        "Get more rows of the rare class",
+        "Its share of the floor rests on a handful of rows.",
+    ),
+    Advice(
+        "rare-class",
+        "no priors were given (the doubt is raised only then)",
+        lambda result, figures: True,
+        "Ask for the floor of all classes alike",
+        "The error is that of the large classes; priors='balanced' gives each class the same weight.",
+    ),
+    Advice(
+        "floor-of-scores",
+        "the scores are of rows that the model has not seen",
+        lambda result, figures: "scores-of-training-rows" not in _codes(result),
+        "Estimate from the features as well",
+        "What your scores have lost this estimate cannot see; the floor of the features may be lower.",
+    ),
+)
 
 
 def next_steps(result: FloorResult, comparison: Comparison | None = None) -> list[tuple[str, str]]:
@@ -17,19 +104,51 @@ def next_steps(result: FloorResult, comparison: Comparison | None = None) -> lis
     Examples
     --------
     >>> from bayesfloor import from_scores
-    >>> result = from_scores([0.1, 0.2, 0.9, 0.8] * 20, [0, 0, 1, 1] * 20)
+    >>> result = from_scores([0.1, 0.2, 0.9, 0.8] * 20, [0, 0, 1, 0] * 20)
     >>> [what for what, why in next_steps(result)]
     ['Put your model on the scale', 'Estimate from the features as well']
     """
-    return [*_model(result, comparison), *_labels(result), *_rows(result), *_pairs(result)]
+    return [*_model(result, comparison), *_labels(result), *_doubts(result), *_pairs(result)]
 
 
 def n_suspects(result: FloorResult) -> int:
-    """Rows whose label is improbable while another class is nearly certain."""
+    """Rows whose label looks wrong."""
     if result.posterior is None or result.labels is None:
         return 0
-    P = result.posterior
-    return int(((P[np.arange(len(P)), result.labels] < _UNLIKELY) & (P.max(axis=1) > _SURE)).sum())
+    return len(result.suspect_positions(None))
+
+
+def _doubts(result: FloorResult) -> list[tuple[str, str]]:
+    """What the doubts call for, as far as it helps."""
+    return [
+        (advice.what, advice.why)
+        for advice in ADVICE
+        for doubt in result.doubts
+        if doubt.code == advice.code and advice.helps(result, doubt.figures)
+    ]
+
+
+def _codes(result: FloorResult) -> set[str]:
+    return {doubt.code for doubt in result.doubts}
+
+
+def _falls(figures: dict[str, Any]) -> bool:
+    return bool(figures.get("half_error", 1.0) > (1 + _FALL) * figures.get("error", 0.0))
+
+
+def _has_spare_rows(figures: dict[str, Any]) -> bool:
+    """Whether another effort would train on many more of the rows."""
+    return bool(figures.get("training_rows_possible", 0) > 1.5 * figures.get("training_rows", 0))
+
+
+def _lost(result: FloorResult, label: Any) -> float:
+    """Share of the floor that a class loses or takes."""
+    names = [name if isinstance(name, bool | int | float | str) else str(name) for name in result.classes]
+    table = np.array(result.pair_error)
+    if label not in names or table.ndim != 2:
+        return 0.0
+    at = names.index(label)
+    return float(table[at].sum() + table[:, at].sum())
 
 
 def _model(result: FloorResult, comparison: Comparison | None) -> list[tuple[str, str]]:
@@ -44,13 +163,23 @@ def _model(result: FloorResult, comparison: Comparison | None) -> list[tuple[str
     if comparison.verdict == "below the floor":
         return [
             (
-                "Look for leakage before anything else",
-                "The model errs less than should be possible. Usual causes: test rows or copies of them in training, a "
-                "column that is only known after the label, choosing the model on its test rows. If all is clean, the "
-                "test rows are easier than those of the floor, or this is one of the cases that the interval misses.",
+                "Find out which of the two is wrong, floor or test",
+                "The model errs less than the floor's estimate. Most likely that is too high: estimate it on more "
+                "rows, at effort='thorough', or with the model among classifiers=, which trains it on other rows than "
+                "it is tested on; if it errs as little there, the floor comes down. If it does not, look for test rows "
+                "or copies of them in training, for a column that is only known after the label, and for columns that "
+                "the floor was not given.",
             )
         ]
     left = comparison.excess_interval.high
+    if comparison.verdict == "cannot tell" and comparison.doubts:
+        return [
+            (
+                "Go on while the model still gains",
+                "It is near the estimated floor, but that may be too high. Put the model among classifiers= of the "
+                "estimate, or estimate from more rows, before you call it done.",
+            )
+        ]
     if comparison.verdict == "cannot tell":
         return [
             (
@@ -95,32 +224,6 @@ def _labels(result: FloorResult) -> list[tuple[str, str]]:
             "them will be right: rare is not wrong.",
         )
     ]
-
-
-def _rows(result: FloorResult) -> list[tuple[str, str]]:
-    steps = []
-    codes = {doubt.code for doubt in result.doubts}
-    if "still-falling" in codes:
-        steps.append(
-            (
-                "Collect more rows",
-                "The learning curve is still falling: any model gains from more rows, and the estimate gets tighter.",
-            )
-        )
-    elif result.interval.high - result.interval.low > max(0.05, 0.6 * result.floor):
-        steps.append(("Narrow the interval", "It is wide for the size of the floor; more rows would narrow it."))
-    if "few-rows-per-column" in codes:
-        steps.append(("Leave out columns", "There are few rows per column: drop those that cannot matter."))
-    if "few-rows-in-class" in codes:
-        steps.append(("Get more rows of the rare class", "Its share of the floor rests on a handful of rows."))
-    if "floor-of-scores" in codes:
-        steps.append(
-            (
-                "Estimate from the features as well",
-                "What your scores have lost this estimate cannot see; the floor of the features may be lower.",
-            )
-        )
-    return steps
 
 
 def _pairs(result: FloorResult) -> list[tuple[str, str]]:

@@ -78,11 +78,11 @@ def estimates_rows(result: FloorResult) -> list[Record]:
         rows.append(_row("ceiling", "certified", result.ceiling, 0.0, result.ceiling, rests_on, ""))
     for bound in result.bounds:
         conflict = ""
-        if result.ceiling is not None and bound.lower > result.ceiling:
+        if bound.applies and result.ceiling is not None and bound.lower > result.ceiling:
             conflict = "does not hold: its lower limit is above the ceiling"
-        elif bound.lower > floor.high:
+        elif bound.applies and bound.lower > floor.high:
             conflict = "its lower limit is above the floor's interval"
-        elif bound.upper < floor.low:
+        elif bound.applies and bound.upper < floor.low:
             conflict = "its upper limit is below the floor's interval"
         rows.append(_row(bound.name, "bound", None, bound.lower, bound.upper, bound.rests_on, conflict))
     return rows

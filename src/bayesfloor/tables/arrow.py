@@ -59,8 +59,13 @@ class ArrowFile(TableFile):
 
 
 def _at_most(rows: int, batches: Iterator[Any]) -> Iterator[Any]:
-    """Batches of so many rows at most: in an Arrow file one may be the whole table."""
+    """Batches of so many rows at most: in an Arrow file one may be the whole table.
+
+    Readers take offsets, lengths and dictionary indices from the file as they are: unless they are checked before
+    anything is cut or converted, a damaged one reads memory that is not the file's.
+    """
     for batch in batches:
+        batch.validate(full=True)
         for start in range(0, batch.num_rows, rows):
             yield batch.slice(start, rows)
 

@@ -46,6 +46,8 @@ class Bound:
         A lower limit of 0 is none.
     rests_on : str
         What is assumed, and whether it holds only asymptotically.
+    applies : bool
+        False where it is known beforehand that what it rests on does not hold: for comparison only.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class Bound:
     lower: float
     upper: float
     rests_on: str
+    applies: bool = True
 
     @property
     def midpoint(self) -> float:
