@@ -60,7 +60,10 @@ evidence: .venv/for-test
 	$(RUN) benchmarks/levels.py run
 	$(RUN) benchmarks/levels.py report --out benchmarks/results/levels.md
 	$(RUN) benchmarks/floor_cost.py --out benchmarks/results/floor_cost.md
-	$(RUN) benchmarks/compare_coverage.py --runs 200 --out benchmarks/results/compare_coverage.md
+	$(RUN) benchmarks/compare_coverage.py run
+	$(RUN) benchmarks/compare_coverage.py report --out benchmarks/results/compare_coverage.md
+	$(RUN) benchmarks/noise_line.py run
+	$(RUN) benchmarks/noise_line.py report --out benchmarks/results/noise_line.md
 	$(RUN) benchmarks/real_data.py mnist --out benchmarks/results/mnist.md
 	$(RUN) benchmarks/real_data.py fashion_mnist --out benchmarks/results/fashion_mnist.md
 	$(RUN) benchmarks/large_file.py --out benchmarks/results/large_file.md

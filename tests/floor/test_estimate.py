@@ -9,15 +9,17 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
+import noise_line
 from bayesfloor import BayesfloorWarning, DataError, ParameterError, problems
 from bayesfloor.floor._estimate import estimate
 from bayesfloor.floor._from_scores import from_scores
 from bayesfloor.floor.ceiling import held_out_errors
 from bayesfloor.floor.doubts import width_with_more
-from bayesfloor.floor.noise import noise_check
+from bayesfloor.floor.noise import SPREAD, NoiseCheck, labels_noise, noise_check
 from bayesfloor.floor.result import FloorResult
 from bayesfloor.floor.rule import Evidence, ScoreSpace, judge, shrunk_shares
 from bayesfloor.library.cross_fit import assign_parts, cross_fit
+from records import read_records
 
 # Where the claim is about the way rows go and not about the learners: two of them, and all of them in the long run.
 FEW_OR_ALL = pytest.mark.parametrize(
@@ -439,11 +441,52 @@ def test_noise_check_compares_with_the_line(sample, use_learners) -> None:
     use_learners("gaussian", "additive")
     check = noise_check(*sample, rhos=(0.5,), effort="fast", n_jobs=1)
     assert check.expected[0] == pytest.approx(check.clean.floor + 0.5 * (2 / 3 - check.clean.floor))
-    assert check.largest_gap < 0.08
-    assert "necessary test, not a sufficient one" in str(check)
+    assert check.gaps[0] == pytest.approx(check.estimated[0] - check.expected[0])
+    n, floor = check.clean.evidence["n"], check.clean.floor
+    spoilt, mended = 0.5 * 2 / 3, 0.5 / 3
+    variance = (floor * (1 - mended) * mended + (1 - floor) * spoilt * (1 - spoilt)) / n
+    assert check.standard_errors[0] == pytest.approx(SPREAD * variance**0.5)
+    assert check.verdict != "off"
+    assert check.sentence in str(check)
+    assert "What this cannot see" in str(check)
     for rhos in ((1.5,), None, "a"):
         with pytest.raises(ParameterError, match="rhos"):
             noise_check(*sample, rhos=rhos)
+
+
+@pytest.mark.parametrize(
+    ("gaps", "error", "verdict"),
+    [
+        ((-0.04, 0.10, -0.05), 0.03, "off"),  # 10 points are 3.3 standard errors
+        ((-0.04, 0.07, -0.05), 0.03, "cannot tell"),  # 2.33 are less than 2.39, the limit of Bonferroni for three
+        ((0.001, -0.002, 0.003), 0.01, "on"),
+        ((0.001, -0.002, 0.004), 0.01, "cannot tell"),  # 0.4 + 1.645 points
+        ((0.015, 0.0, 0.0), 0.006, "off"),  # small, but not by chance
+    ],
+)
+def test_the_line_has_a_tolerance(sample, gaps, error, verdict) -> None:
+    clean = from_scores(np.full((len(sample[1]), 3), 1 / 3) + 1e-3 * sample[0][:, :3], sample[1])
+    expected = (0.3, 0.4, 0.5)
+    found = NoiseCheck(clean, (0.2, 0.4, 0.6), expected, tuple(np.add(expected, gaps)), (error,) * 3)
+    assert found.verdict == verdict
+    assert found.sentence.lower().startswith(verdict)
+
+
+def test_label_noise_moves_the_best_classifier_as_the_formula_says() -> None:
+    rng = np.random.default_rng(0)
+    n, n_classes, rho, floor = 400, 3, 0.4, 0.2
+    wrong = np.arange(n) < floor * n  # the class named is 0; labels of wrong rows are 1
+    labels = np.where(wrong, 1, 0)
+    replaced = np.where(rng.random((20_000, n)) < rho, rng.integers(0, n_classes, (20_000, n)), labels)
+    errors = (replaced != 0).mean(axis=1)
+    assert errors.mean() == pytest.approx(floor + rho * (1 - 1 / n_classes - floor), abs=4 * errors.std() / 20_000**0.5)
+    # The standard deviation of 20,000 draws is known to one part in sqrt(40,000).
+    assert errors.std() == pytest.approx(labels_noise(floor, rho, n_classes, n), rel=4 / 200)
+
+
+def test_the_spread_of_the_line_is_the_measured_one() -> None:
+    ratios = np.array([np.abs(r["gaps"]) / np.array(r["chance"]) for r in read_records(noise_line.RECORDS)])
+    assert pytest.approx(np.ceil(10 * noise_line.factor(ratios)) / 10) == SPREAD
 
 
 def evidence(**changes) -> Evidence:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
@@ -16,7 +17,7 @@ from bayesfloor import DataTypeError, ParameterError, estimate, from_scores, pro
 from bayesfloor.floor._compare import compare
 from bayesfloor.floor.doubts import SEVERITIES, Doubt
 from bayesfloor.floor.result import FloorResult
-from bayesfloor.report.advice import n_suspects, next_steps
+from bayesfloor.report.advice import ADVICE, n_suspects, next_steps
 from bayesfloor.report.page import render
 from bayesfloor.utils.intervals import Bound, ConfidenceInterval
 
@@ -215,7 +216,7 @@ def test_results_of_scores_and_of_json(result: FloorResult) -> None:
     of_scores = from_scores(problem.posterior(X), y)
     parsed = check(render(of_scores, comparison=compare(of_scores, error=0.02, n_test=5000)))
     assert "There is none" in parsed.text["p"]
-    assert "Below the floor: check for leakage" in parsed.text["p"]
+    assert "Most likely the floor was estimated too high" in parsed.text["p"]
 
 
 def test_large_results_stay_small(result: FloorResult) -> None:
@@ -293,25 +294,78 @@ def test_advice_follows_the_result(result: FloorResult) -> None:
     assert "Work on the model" in advised(calm, compare(certain, error=calm.floor + 0.2, n_test=5000))
     assert "Stop tuning" in advised(calm, compare(certain, error=calm.floor, n_test=5000))
     assert "clearer answer" in advised(calm, compare(certain, error=calm.floor, n_test=50))
-    assert "leakage" in advised(calm, compare(certain, error=calm.floor / 4, n_test=5000))
+    assert "which of the two is wrong" in advised(calm, compare(certain, error=calm.floor / 4, n_test=5000))
+    falling = replace(certain, doubts=(Doubt("still-falling", "caution", {}, "in any words"),))
+    near = advised(falling, compare(falling, error=calm.floor, n_test=5000))
+    assert "Go on while the model still gains" in near
+    assert "Stop tuning" not in near
     assert "labels" not in advised(calm)
     wrong = np.eye(3)[result.labels]
     wrong[:3] = np.roll(wrong[:3], 1, axis=1)
     assert n_suspects(replace(calm, posterior=wrong)) == 3
     assert "labels that look wrong" in advised(replace(calm, posterior=wrong))
-    for code, advice in (
-        ("still-falling", "Collect more rows"),
-        ("few-rows-per-column", "Leave out columns"),
-        ("few-rows-in-class", "more rows of the rare class"),
-        ("floor-of-scores", "Estimate from the features"),
-    ):
-        assert advice not in advised(calm)
-        assert advice in advised(replace(calm, doubts=(Doubt(code, "caution", {}, "in any words"),)))
     one_pair = np.zeros((3, 3))
     one_pair[0, 1] = result.floor
     assert f"Tell {result.classes[0]} from {result.classes[1]}" in advised(
         replace(calm, pair_error=tuple(map(tuple, one_pair.tolist())))
     )
+
+
+FALL = {"half_error": 0.25, "error": 0.2}
+ALL_USED, PART_USED = ({"training_rows": 2_000, "training_rows_possible": most} for most in (2_100, 32_000))
+
+
+@pytest.mark.parametrize(
+    ("code", "figures", "others", "expected"),
+    [
+        ("scores-of-training-rows", {}, (), ["Score rows that the model has not seen"]),
+        ("still-falling", {**FALL, **ALL_USED}, (), ["Collect more rows"]),
+        ("still-falling", {**FALL, **PART_USED}, (), ["Train on more of the rows: effort='thorough'"]),
+        ("still-falling", {"half_error": 0.205, "error": 0.2, **ALL_USED}, (), []),  # hardly falls
+        ("wide-interval", {"width": 0.1, "width_with_more": 0.05}, (), ["Narrow the interval"]),
+        ("wide-interval", {"width": 0.1, "width_with_more": None}, (), []),  # nothing narrows it
+        # The curve says the same.
+        ("wide-interval", {"width": 0.1, "width_with_more": 0.05}, ("still-falling",), ["Collect more rows"]),
+        ("few-rows-per-column", {}, (), ["Leave out columns"]),
+        ("few-rows-in-class", {"class": 2, "rows": 20}, (), ["Get more rows of the rare class"]),
+        ("few-rows-in-class", {"class": 0, "rows": 20}, (), []),  # loses nothing
+        ("rare-class", {"class": 2}, (), ["Ask for the floor of all classes alike"]),
+        ("floor-of-scores", {}, (), ["Estimate from the features as well"]),
+        ("floor-of-scores", {}, ("scores-of-training-rows",), ["Score rows that the model has not seen"]),
+        ("bound-above-ceiling", {}, (), []),
+        ("no-ceiling", {}, (), []),
+    ],
+)
+def test_advice_is_given_where_it_helps(
+    result: FloorResult, code: str, figures: dict, others: tuple, expected: list[str]
+) -> None:
+    # Class 2 and class 1 make the floor between them.
+    calm = replace(
+        result,
+        floor=0.1,
+        interval=ConfidenceInterval(0.05, 0.15, 0.95),
+        classes=(0, 1, 2),
+        pair_error=((0.0, 0.0, 0.0), (0.0, 0.0, 0.05), (0.0, 0.05, 0.0)),
+        posterior=np.eye(3)[result.labels],
+        doubts=(),
+    )
+    doubts = (Doubt(code, "caution", figures, "words"), *(Doubt(other, "caution", {}, "words") for other in others))
+    usual = [what for what, _ in next_steps(calm)]
+    found = [what for what, _ in next_steps(replace(calm, doubts=doubts)) if what not in usual]
+    assert found == expected
+
+
+def test_few_rows_per_column_with_a_narrow_interval_asks_for_nothing(result: FloorResult) -> None:
+    doubts = (Doubt("few-rows-per-column", "caution", {}, "words"),)
+    narrow = replace(result, interval=ConfidenceInterval(result.floor - 0.01, result.floor + 0.01, 0.95), doubts=doubts)
+    assert "Leave out columns" not in [what for what, _ in next_steps(narrow)]
+
+
+def test_the_manual_lists_all_advice() -> None:
+    manual = (Path(__file__).parents[2] / "docs" / "method.md").read_text(encoding="utf-8")
+    table = manual.partition("| code | given if | advice |\n|---|---|---|\n")[2].partition("\n\n")[0]
+    assert table.splitlines() == [f"| `{advice.code}` | {advice.condition} | {advice.what} |" for advice in ADVICE]
+    assert {advice.code for advice in ADVICE} <= set(SEVERITIES)
 
 
 def test_rewording_a_doubt_changes_nothing_else(result: FloorResult) -> None:

@@ -148,7 +148,13 @@ def _noise(options: Namespace) -> None:
             n_jobs=options.jobs,
             progress=progress,
         )
-    about = {**asdict(check), "clean": check.clean.to_dict(), "largest_gap": check.largest_gap}
+    about = {
+        **asdict(check),
+        "clean": check.clean.to_dict(),
+        "gaps": check.gaps,
+        "largest_gap": check.largest_gap,
+        "verdict": check.verdict,
+    }
     _deliver(options, str(check), about)
 
 

@@ -184,13 +184,7 @@ def _decide_codes(
 
 @_jit()
 def _decide(
-    values: Singles,
-    upper: np.float32,
-    lower: np.float32,
-    x: Floats,
-    Y: Floats,
-    rows: RowNumbers,
-    squared_radius: float,
+    values: Singles, upper: np.float32, lower: np.float32, x: Floats, Y: Floats, rows: RowNumbers, squared_radius: float
 ) -> int:
     """Count the undecided pairs that are within."""
     found = 0

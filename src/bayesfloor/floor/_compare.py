@@ -46,8 +46,8 @@ class Comparison:
         includes 0 but reaches more than two points, and more than a quarter of the floor, above it, or where the floor
         itself may have been estimated too high (`doubts`), nothing was shown: "cannot tell".
     doubts : tuple of str
-        Signs that the floor was estimated too high: its learning curve still falls, it has few rows per column, or the
-        model errs less than the whole library, beyond chance.
+        Signs that the floor was estimated too high: its learning curve still falls, it has few rows per column, nothing
+        was found that beats naming one class, or the model errs less than the whole library, beyond chance.
     notes : tuple of str
         What may make the two figures hard to compare.
     """
@@ -121,9 +121,10 @@ class Comparison:
             f"Below the floor: the model errs {-100 * self.excess:.1f} points less than the estimate "
             f"({-100 * self.excess_interval.high:.1f} to {-100 * self.excess_interval.low:.1f}). Most likely the floor "
             f"was estimated too high{signs}. Otherwise the model knows more than it should: test rows or copies of "
-            "them in training, a column that gives the label away, columns that the floor was not given. Rows collected "
-            "after training tell the two apart: there a leak shows as a higher error, a floor that is too high does "
-            "not. So does estimate(..., classifiers=[model]), which trains the model on other rows than it tests it on."
+            "them in training, a column that gives the label away, columns that the floor was not given. Rows "
+            "collected after training tell the two apart: there a leak shows as a higher error, a floor that is too "
+            "high does not. So does estimate(..., classifiers=[model]), which trains the model on other rows than it "
+            "tests it on."
         )
 
     @property
@@ -262,6 +263,8 @@ def compare(
 def _doubts(result: FloorResult, error_interval: ConfidenceInterval) -> tuple[str, ...]:
     """Signs that the floor was estimated too high, the model's own among them."""
     found = [doubt.sentence for doubt in result.doubts if doubt.code in _TOO_HIGH]
+    if result.certificate is not None and result.certificate.classifier == "constant":
+        found.append("nothing in the library was seen to err less than naming one class: it may have missed structure")
     pool, rows = result.evidence.get("error"), result.evidence.get("n")
     if result.learning_curve and pool is not None and rows is not None:
         seen = score_interval(pool, rows, error_interval.confidence_level)

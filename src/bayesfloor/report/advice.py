@@ -22,7 +22,7 @@ class Advice:
     code : str
         Of the doubt that it hangs on.
     condition : str
-        When it helps, in words, for the table in docs/method.md.
+        When it helps, in words, as in the table of docs/method.md.
     helps : function of the result and the figures of the doubt
     what, why : str
     """
@@ -63,7 +63,7 @@ ADVICE = (
     Advice(
         "wide-interval",
         "it would be narrower by a quarter and half a point, and the curve does not give the same advice",
-        lambda result, figures: bool(figures.get("width_with_more")) and "still-falling" not in _codes(result),
+        lambda result, figures: bool(figures.get("width_with_more")) and not _curve_falls(result),
         "Narrow the interval",
         "It is wide; the doubt says what would narrow it, and how far.",
     ),
@@ -130,6 +130,10 @@ def _doubts(result: FloorResult) -> list[tuple[str, str]]:
 
 def _codes(result: FloorResult) -> set[str]:
     return {doubt.code for doubt in result.doubts}
+
+
+def _curve_falls(result: FloorResult) -> bool:
+    return any(doubt.code == "still-falling" and _falls(doubt.figures) for doubt in result.doubts)
 
 
 def _falls(figures: dict[str, Any]) -> bool:
