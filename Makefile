@@ -53,8 +53,8 @@ lint: .venv/for-dev
 docs: .venv/for-docs
 	$(RUN) docs/make_api.py build/api
 
-# MNIST comes from OpenML; with a copy in a folder: real_data.py mnist --data FOLDER.
-evidence: .venv/for-test
+# MNIST, phoneme and satimage come from OpenML; with copies in a folder: real_data.py mnist --data FOLDER.
+evidence: .venv/for-test .venv/for-bench
 	$(RUN) benchmarks/low_dimension.py --out benchmarks/results/low_dimension.md --readme README.md
 	$(RUN) benchmarks/train_floor.py fit
 	$(RUN) benchmarks/levels.py run
@@ -66,6 +66,7 @@ evidence: .venv/for-test
 	$(RUN) benchmarks/noise_line.py report --out benchmarks/results/noise_line.md
 	$(RUN) benchmarks/real_data.py mnist --out benchmarks/results/mnist.md
 	$(RUN) benchmarks/real_data.py fashion_mnist --out benchmarks/results/fashion_mnist.md
+	$(RUN) benchmarks/suspect_rows.py --out benchmarks/results/suspect_rows.md
 	$(RUN) benchmarks/large_file.py --out benchmarks/results/large_file.md
 	$(RUN) benchmarks/report_picture.py
 	$(RUN) benchmarks/plan_costs.py measure

@@ -60,3 +60,20 @@ def one_sided(ratios, own, k):
     """Two classes: p_k mean over class k of min(1, R_other)."""
     members = [i for i in range(len(own)) if own[i] == k]
     return sum(min(1.0, ratios[i, 1 - k]) for i in members) / len(own)
+
+
+def suspects(posterior, labels):
+    """Rows with p(label) < mean/2 and below another's, the sum of P/mean of the others at least 1; by p(label)."""
+    n, n_classes = posterior.shape
+    means = []
+    for c in range(n_classes):
+        own = [posterior[i][c] for i in range(n) if labels[i] == c]
+        means.append(sum(own) / len(own))
+    found = []
+    for i in range(n):
+        p = posterior[i][labels[i]]
+        others = [c for c in range(n_classes) if c != labels[i]]
+        is_likeliest = all(p >= posterior[i][c] for c in others)
+        if p < means[labels[i]] / 2 and not is_likeliest and sum(posterior[i][c] / means[c] for c in others) >= 1:
+            found.append((p, i))
+    return [i for _, i in sorted(found)]

@@ -253,6 +253,9 @@ def test_what_a_cluster_cannot_do(client, sample, tmp_path: Path, monkeypatch) -
     for name in ("none.parquet", "none.csv"):
         with pytest.raises(DataError, match=f"no file .*{name}"):
             bf.estimate(tmp_path / name, target="label", run=Run(cluster=client))
+    (tmp_path / "no.parquet").write_bytes(b"PAR1 and nothing of the kind PAR1")
+    with pytest.raises(DataError, match=r"no\.parquet is damaged or cut short"):
+        bf.estimate(tmp_path / "no.parquet", target="label", run=Run(cluster=client))
     with pytest.raises(ParameterError, match="'model' cannot be sent to the workers"):
         estimate(there, y, classifiers={"model": Unsendable()}, run={"cluster": client})
     (tmp_path / "table.jsonl").write_text('{"a": 1, "label": 2}\n')

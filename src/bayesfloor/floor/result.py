@@ -13,6 +13,7 @@ from ..errors import DataError
 from ..utils.intervals import Bound, ConfidenceInterval
 from .ceiling import Certificate
 from .doubts import Doubt, unknown_doubt
+from .suspects import find_suspects
 
 __all__ = ["CurvePoint", "Estimate", "FloorResult", "LearnerScore"]
 
@@ -155,20 +156,33 @@ class FloorResult:
         """Where `posterior` and `labels` have the most ambiguous rows."""
         return [int(i) for i in np.argsort(self._rows().max(axis=1), kind="stable")[:n]]
 
-    def suspect_rows(self, n: int = 20) -> list[tuple[int, Any, float]]:
-        """Rows whose label looks wrong: number, from 0, the class that looks right, probability of the label given."""
+    def suspect_rows(self, n: int | None = 20) -> list[tuple[int, Any, float]]:
+        """Rows whose label looks wrong, the least probable label first.
+
+        Listed are rows whose label has less than half of the probability that it has on average in the rows with that
+        label, where another class, or the others together, are at or above their own average (`find_suspects`). An
+        ambiguous row and a mislabelled one look alike.
+
+        Parameters
+        ----------
+        n : int or None
+            How many at most; None for all.
+
+        Returns
+        -------
+        list of tuple
+            Number of the row, from 0, the class that looks right, probability of the label given.
+        """
         P, labels = self._rows(), self.labels
         assert labels is not None
         found = self.suspect_positions(n)
         return [(self.row_number(i), self.classes[P[i].argmax()], float(P[i, labels[i]])) for i in found]
 
-    def suspect_positions(self, n: int = 20) -> list[int]:
+    def suspect_positions(self, n: int | None = 20) -> list[int]:
         """Where `posterior` and `labels` have the rows whose label looks wrong."""
         P = self._rows()
         assert self.labels is not None
-        own = P[np.arange(len(P)), self.labels]
-        order = np.argsort(own - P.max(axis=1), kind="stable")[:n]
-        return [int(i) for i in order if P[i].argmax() != self.labels[i]]
+        return [int(i) for i in find_suspects(P, self.labels)[:n]]
 
     def row_number(self, position: int) -> int:
         """Number, from 0, in the table that was given, of a row of `posterior`."""

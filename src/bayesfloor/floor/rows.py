@@ -374,15 +374,18 @@ def _dask_rows(X: Any, y: Any, target: Any, groups: Any, reader: "Reader", reque
     if isinstance(X, FileRows) or (hasattr(X, "columns") and getattr(X, "ndim", 0) == 2 and target is not None):
         if y is not None:
             raise ParameterError("give the labels once: as target, a column of the frame, or as y")
-        from ..tables.on_dask import encode_on_dask, read_on_dask
+        from ..tables.on_dask import encode_file_on_dask, encode_on_dask
 
-        options: dict[str, Any] = {"target": target}
+        options: dict[str, Any] = {
+            "groups": named,
+            "random_state": request.seed,
+            "ask": reader.ask,
+            "persist": reader.keep,
+        }
         if isinstance(X, FileRows):
-            options = {"target": X.target, "drop": X.drop, "keep": X.keep, "name": X.path.name}
-            X, options["settle"] = read_on_dask(X.path)
-        table = encode_on_dask(
-            X, **options, groups=named, random_state=request.seed, ask=reader.ask, persist=reader.keep
-        )
+            table = encode_file_on_dask(X.path, target=X.target, drop=X.drop, keep=X.keep, **options)
+        else:
+            table = encode_on_dask(X, target=target, **options)
         row_numbers, belonging = table.row_numbers, table.groups
         partitions, sizes, classes, notes = table.partitions, table.sizes, table.classes, table.notes
         names, n_rows = table.features, table.n_rows

@@ -223,9 +223,10 @@ def _labels(result: FloorResult) -> list[tuple[str, str]]:
     return [
         (
             "Look again at the labels that look wrong",
-            f"{many} wrong ({share:.1%} of the rows): improbable where another class is nearly certain. If they are "
-            f"mistakes, correcting them lowers the floor by up to {100 * min(share, result.floor):.1f} points. Some of "
-            "them will be right: rare is not wrong.",
+            f"{many} wrong ({share:.1%} of the rows): less than half as probable as that label is on average, where "
+            "other classes are at least as probable as on average in their own rows. If they are mistakes, correcting "
+            f"them lowers the floor by up to {100 * min(share, result.floor):.1f} points. Some of them will be right: "
+            "an ambiguous row looks the same.",
         )
     ]
 

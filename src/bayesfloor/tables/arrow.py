@@ -1,6 +1,7 @@
 """Parquet, Feather and Arrow, through pyarrow, which is optional."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,22 @@ import pandas as pd
 from ..errors import DataError
 from .table_file import TableFile, chunk_rows, first_line
 
-__all__ = ["arrow_bytes", "arrow_rows", "open_feather", "open_parquet"]
+__all__ = ["arrow_bytes", "arrow_rows", "open_feather", "open_parquet", "report_damage"]
+
+
+@contextmanager
+def report_damage(name: str, finding: str = "is damaged or cut short") -> Iterator[None]:
+    """Raise what pyarrow says of a file that it cannot read as an error that names the file."""
+    import pyarrow as pa
+
+    try:
+        yield
+    # UnicodeDecodeError: names of columns and time zones come as bytes from the file.
+    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
+        raise DataError(f"{name} {finding} ({first_line(error)})") from None
+
+
+_NO_PARQUET = "is no Parquet file, or it is cut short"
 
 
 class ArrowFile(TableFile):
@@ -30,11 +46,13 @@ class ArrowFile(TableFile):
     ) -> Iterator[pd.DataFrame]:
         import pyarrow as pa
 
-        for column in columns:
-            kind = self._schema.field(column).type
-            if pa.types.is_nested(kind):
-                raise DataError(f"column {column!r} of {self._name} holds {kind}: give each value a column of its own")
-        try:
+        with report_damage(self._name):
+            for column in columns:
+                kind = self._schema.field(column).type
+                if pa.types.is_nested(kind):
+                    raise DataError(
+                        f"column {column!r} of {self._name} holds {kind}: give each value a column of its own"
+                    )
             for batch in _at_most(chunk_rows(len(columns)), self._batches(columns)):
                 table = pa.Table.from_batches([batch]).select(list(columns))
                 # Whole numbers stay whole where some are missing.
@@ -42,8 +60,6 @@ class ArrowFile(TableFile):
                 yield self._plain(table).to_pandas(
                     date_as_object=False, ignore_metadata=True, types_mapper=nullable.get
                 )
-        except (pa.ArrowException, OSError) as error:
-            raise DataError(f"{self._name} is damaged or cut short ({first_line(error)})") from None
 
     def _plain(self, table: Any) -> Any:
         """Decimals as float64, and dictionaries unpacked: each batch may have its own."""
@@ -72,36 +88,25 @@ def _at_most(rows: int, batches: Iterator[Any]) -> Iterator[Any]:
 
 def open_parquet(path: Path) -> TableFile:
     """Columns of a Parquet file."""
-    file = _parquet(path)
-    return ArrowFile(
-        file.schema_arrow,
-        lambda columns: file.iter_batches(batch_size=chunk_rows(len(columns)), columns=list(columns)),
-        path.name,
-    )
+    _pyarrow(path)
+    with report_damage(path.name, _NO_PARQUET):
+        file = _parquet(path)
+        return ArrowFile(
+            file.schema_arrow,
+            lambda columns: file.iter_batches(batch_size=chunk_rows(len(columns)), columns=list(columns)),
+            path.name,
+        )
 
 
 def _parquet(path: Path) -> Any:
-    pa = _pyarrow(path)
     import pyarrow.parquet as parquet
 
-    try:
-        return parquet.ParquetFile(path)
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{path.name} is no Parquet file, or it is cut short ({first_line(error)})") from None
+    return parquet.ParquetFile(path)
 
 
 def open_feather(path: Path) -> TableFile:
     """Columns of a Feather file, an Arrow file or an Arrow stream."""
     pa = _pyarrow(path)
-    try:
-        with pa.memory_map(str(path)) as source:
-            is_file = source.read(6) == b"ARROW1"
-        if is_file:
-            schema = pa.ipc.open_file(pa.memory_map(str(path))).schema
-        else:
-            schema = pa.ipc.open_stream(pa.memory_map(str(path))).schema
-    except (pa.ArrowException, OSError, EOFError) as error:
-        raise DataError(f"{path.name} is no Feather or Arrow file, or it is cut short ({first_line(error)})") from None
 
     def batches(columns: Sequence[str]) -> Iterator[Any]:
         # Only these columns are unpacked.
@@ -111,7 +116,17 @@ def open_feather(path: Path) -> TableFile:
             return (opened.get_batch(i) for i in range(opened.num_record_batches))
         return iter(pa.ipc.open_stream(pa.memory_map(str(path)), options=options))
 
-    return ArrowFile(schema, batches, path.name)
+    with report_damage(path.name, "is no Feather or Arrow file, or it is cut short"):
+        is_file = _is_arrow_file(path)
+        reader = pa.ipc.open_file if is_file else pa.ipc.open_stream
+        schema = reader(pa.memory_map(str(path))).schema
+        return ArrowFile(schema, batches, path.name)
+
+
+def _is_arrow_file(path: Path) -> bool:
+    """Whether it is the file format, which Feather is too, and not a stream."""
+    with open(path, "rb") as file:
+        return file.read(6) == b"ARROW1"
 
 
 def _pyarrow(path: Path) -> Any:
@@ -137,15 +152,13 @@ def arrow_bytes(path: Path, suffix: str) -> int:
 
 def arrow_rows(path: Path) -> int | None:
     """Rows of a Parquet, Feather or Arrow file, from what it says about itself; None for a stream."""
-    pa = _pyarrow(path)
+    _pyarrow(path)
     if path.suffix.lower() in (".parquet", ".pq"):
-        return int(_parquet(path).metadata.num_rows)
-    with open(path, "rb") as file:
-        if file.read(6) != b"ARROW1":
-            return None
+        with report_damage(path.name, _NO_PARQUET):
+            return int(_parquet(path).metadata.num_rows)
+    if not _is_arrow_file(path):
+        return None
     import pyarrow.dataset as dataset
 
-    try:
+    with report_damage(path.name, "is no Arrow file, or it is cut short"):
         return int(dataset.dataset(path, format="ipc").count_rows())
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{path.name} is no Arrow file, or it is cut short ({first_line(error)})") from None

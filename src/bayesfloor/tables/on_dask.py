@@ -13,6 +13,7 @@ import pandas as pd
 from .._types import Codes, Counts, Floats, RowNumbers, Values
 from ..errors import BayesfloorWarning, DataError, DataTypeError
 from ..rows.cluster import dask_module
+from .arrow import report_damage
 from .columns import Column, quoted
 from .encoder import Surprises, TableEncoding, identifier_warning
 from .on_disk import check_sample_rows, learn_from_sample
@@ -31,7 +32,7 @@ from .table import plain_frame
 from .table_file import InMemory
 from .target import Labels, PartLabels, check_labels, count_labels, settle_labels
 
-__all__ = ["DaskTable", "encode_on_dask"]
+__all__ = ["DaskTable", "encode_file_on_dask", "encode_on_dask"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,18 @@ class DaskTable:
     n_rows: int
 
 
-def read_on_dask(path: Path) -> tuple[Any, Callable[[pd.DataFrame], pd.DataFrame] | None]:
+def encode_file_on_dask(path: Path, **options: Any) -> DaskTable:
+    """`encode_on_dask` of a file that the workers read.
+
+    Dask converts Parquet without validating it, but offsets of text are not stored there, and indices of
+    dictionaries are checked in the conversion: damage is an error of pyarrow's.
+    """
+    with report_damage(path.name):
+        frame, settle = _read_on_dask(path)
+        return encode_on_dask(frame, **options, settle=settle, name=path.name)
+
+
+def _read_on_dask(path: Path) -> tuple[Any, Callable[[pd.DataFrame], pd.DataFrame] | None]:
     """A Dask frame of a file that the workers read, and what settles the type of labels that are read as text."""
     frames = dask_module("dask.dataframe")
     suffix = path.suffix.lower()
