@@ -61,6 +61,8 @@ evidence: .venv/for-test
 	$(RUN) benchmarks/levels.py report --out benchmarks/results/levels.md
 	$(RUN) benchmarks/floor_cost.py --out benchmarks/results/floor_cost.md
 	$(RUN) benchmarks/compare_coverage.py --runs 200 --out benchmarks/results/compare_coverage.md
+	$(RUN) benchmarks/score_distortions.py --before benchmarks/results/score_distortions_before.json \
+	  --out benchmarks/results/score_distortions.md
 	$(RUN) benchmarks/real_data.py mnist --out benchmarks/results/mnist.md
 	$(RUN) benchmarks/real_data.py fashion_mnist --out benchmarks/results/fashion_mnist.md
 	$(RUN) benchmarks/large_file.py --out benchmarks/results/large_file.md

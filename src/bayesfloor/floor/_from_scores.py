@@ -29,7 +29,7 @@ from .ceiling import Certificate
 from .conclusion import pair_shares
 from .doubts import floor_of_scores, scores_of_training_rows
 from .result import Estimate, FloorResult, LearnerScore
-from .rule import shrunk_shares, summarise
+from .rule import BALL_CLASSES, shrunk_shares, summarise
 
 __all__ = ["from_scores"]
 
@@ -50,7 +50,9 @@ def from_scores(
 ) -> FloorResult:
     """Estimate the floor of what your own scores keep of the data.
 
-    Scores can only lose information: the floor of the features is at most the floor of the scores.
+    Scores can only lose information: the floor of the features is at most the floor of the scores. They need not be
+    calibrated: an increasing distortion does not change their floor, and hardly the estimate. Scores of rows that the
+    model was trained on say nothing; where they hardly err and hardly doubt, the result says so and certifies nothing.
 
     Parameters
     ----------
@@ -96,17 +98,18 @@ def from_scores(
     P, error, plugin = chosen.P, chosen.error, chosen.plugin
     ball, occupancy = ball_estimate(P, data.labels, None, n_jobs)
     tested = _tested_rows(logs, data, P, random_state)
-    wrong = int((logs.clipped.argmax(axis=1) != data.labels)[tested].sum())
+    wrong = int((logs.whole.argmax(axis=1) != data.labels)[tested].sum())
     ceiling, most = (
         min(upper_limit(wrong, len(tested), level), 1 - 1 / n_classes)
         for level in (confidence_level, (1 + confidence_level) / 2)
     )
     majority = 1 - float(shrunk_shares(data.class_counts).max())
     memorised = wrong <= _HARDLY_WRONG * len(tested) and min(p.plugin for p in posteriors) <= _HARDLY_DOUBT
-    value, rests_on = _floor(ball, plugin, error, n_classes)
-    value = min(value, majority if memorised else min(ceiling, majority))
-    unsettled = (plugin, error, posteriors[1].plugin, posteriors[1].error)
-    interval = _interval(value, unsettled, len(tested), confidence_level)
+    # The plug-in of calibrated scores is less noisy than balls or errors, and was nearer to known floors. Balls do not
+    # take the posterior to increase with the score: the interval reaches them as far as they are full.
+    value = min(plugin, majority) if memorised else min(plugin, ceiling, majority)
+    figures = [plugin, error, posteriors[1].plugin, posteriors[1].error, *([ball] if n_classes <= BALL_CLASSES else [])]
+    interval = _interval(value, figures, len(tested), confidence_level)
     if memorised:  # how these rows are scored sets no limit to how new ones can be: naming the largest class does
         at_most = score_interval(majority, data.n_samples, confidence_level).high
         interval = replace(interval, high=min(at_most, 1 - 1 / n_classes))
@@ -118,7 +121,7 @@ def from_scores(
         ceiling=None if memorised else ceiling,
         certificate=None if memorised else Certificate("scores", None, wrong, len(tested)),
         estimates=(
-            Estimate("floor", value, rests_on),
+            Estimate("floor", value, "plug-in after the calibration with the smaller log-loss"),
             Estimate("balls in score space", ball, f"epsilon-ball ensemble on your scores: {occupancy}"),
             Estimate("plug-in", plugin, f"mean of 1 - largest probability, after {chosen.made_by}, on other rows"),
             Estimate("error after calibration", error, f"after {chosen.made_by}, on other rows"),
@@ -155,19 +158,8 @@ def from_scores(
     )
 
 
-def _floor(ball: float, plugin: float, error: float, n_classes: int) -> tuple[float, str]:
-    """The floor from its estimates, and what it rests on, in words.
-
-    Two classes: balls on a line, which is what they are best at. More: in the plane balls bend with the scores, and
-    beyond it they are empty; plug-in and error enclose the floor (see `rule`).
-    """
-    if n_classes == 2:
-        return ball, "balls in score space"
-    return (plugin + error) / 2, "mean of plug-in and error after calibration"
-
-
 def _interval(value: float, figures: Sequence[float], n: int, confidence_level: float) -> ConfidenceInterval:
-    """Sampling noise, and what plug-ins and errors leave open: squared and added, each arm by itself.
+    """Sampling noise, and what other figures leave open: squared and added, each arm by itself.
 
     It reaches from the smallest to the largest of the figures at least.
     """

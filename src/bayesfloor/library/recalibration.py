@@ -26,7 +26,7 @@ __all__ = ["Recalibration", "recalibrate", "score_ranks"]
 
 _KNOTS = np.arange(-4.0, 5.0)  # logit(v): 1.8 % of the information lie beyond each end
 _STEPS = len(_KNOTS) - 1
-_ENTRIES = 500_000  # rows x classes that decide the map
+_ENTRIES = 200_000  # rows x classes that decide the map
 
 
 def score_ranks(logs: Floats) -> Floats:
