@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from scipy.special import log_softmax
+from scipy.special import expit, log_softmax
 
 from .._types import Codes, Floats, RowNumbers
 from ..errors import DataError
@@ -93,10 +93,12 @@ def from_scores(
         raise DataError(f"scores of {n_classes} classes need no {', '.join(options)}: nothing is trained")
     check_size(data)
     logs = _Logarithms.of(given)
-    posteriors = _posteriors(logs, data, random_state)
+    posteriors, coordinates = _posteriors(logs, data, random_state)
     chosen = min(posteriors, key=lambda posterior: posterior.log_loss)
     P, error, plugin = chosen.P, chosen.error, chosen.plugin
-    ball, occupancy = ball_estimate(P, data.labels, None, n_jobs)
+    # Two classes: on the line of the scores, stretched for balls. A map that is flat would put rows into one place.
+    space = np.hstack([expit(coordinates), expit(-coordinates)]) if n_classes == 2 else P
+    ball, occupancy = ball_estimate(space, data.labels, None, n_jobs)
     tested = _tested_rows(logs, data, P, random_state)
     wrong = int((logs.whole.argmax(axis=1) != data.labels)[tested].sum())
     ceiling, most = (
@@ -106,7 +108,7 @@ def from_scores(
     majority = 1 - float(shrunk_shares(data.class_counts).max())
     memorised = wrong <= _HARDLY_WRONG * len(tested) and min(p.plugin for p in posteriors) <= _HARDLY_DOUBT
     # The plug-in of calibrated scores is less noisy than balls or errors, and was nearer to known floors. Balls do not
-    # take the posterior to increase with the score: the interval reaches them as far as they are full.
+    # take the posterior to increase with the score: where they are full, the interval reaches them.
     value = min(plugin, majority) if memorised else min(plugin, ceiling, majority)
     figures = [plugin, error, posteriors[1].plugin, posteriors[1].error, *([ball] if n_classes <= BALL_CLASSES else [])]
     interval = _interval(value, figures, len(tested), confidence_level)
@@ -220,22 +222,21 @@ class _Posterior:
         return cls(name, made_by, P, *summarise(P, labels, np.full(n, 1 / n)), loss)
 
 
-def _posteriors(logs: _Logarithms, data: Dataset, random_state: int) -> tuple[_Posterior, _Posterior]:
-    """The scores after a temperature and shifts, and after an increasing map; both cross-fitted."""
+def _posteriors(logs: _Logarithms, data: Dataset, random_state: int) -> tuple[tuple[_Posterior, _Posterior], Floats]:
+    """The scores after a temperature and shifts and after an increasing map, and the coordinates of the latter."""
     classes, order = _by_content(logs.whole, data.labels, data.class_counts)
-    codes = np.argsort(classes)
+    codes, back = np.argsort(classes), np.argsort(order)
     y, groups = codes[data.labels][order], None if data.records is None else data.records[order]
     rng = np.random.default_rng(random_state)
     stage = Stage(1.0, 0, ("scores",), ("scores",), logs.clipped[order][:, classes][None].astype(np.float32))
     tempered, _ = pool_stage(stage, y, rng, groups)
-    recalibrated = recalibrate(score_ranks(logs.whole[order][:, classes]), y, data.n_classes, rng, groups)
-    back = np.argsort(order)
+    mapped, coordinates = recalibrate(score_ranks(logs.whole[order][:, classes]), y, data.n_classes, rng, groups)
     return (
         _Posterior.of("your scores", "a temperature and shifts", tempered[back][:, codes], data.labels),
         _Posterior.of(
-            "your scores, recalibrated", "an increasing map of the scores", recalibrated[back][:, codes], data.labels
+            "your scores, recalibrated", "an increasing map of the scores", mapped[back][:, codes], data.labels
         ),
-    )
+    ), coordinates[back]
 
 
 def _by_content(scores: Floats, labels: Codes, class_counts: Codes) -> tuple[RowNumbers, RowNumbers]:

@@ -111,11 +111,14 @@ class Recalibration:
         heights = np.concatenate([[0.0], np.cumsum(found[:_STEPS])])
         return cls(at, coordinates, heights - np.interp(0.0, _KNOTS, heights), found[_STEPS:])
 
+    def locate(self, ranks: Floats) -> Floats:
+        """Coordinates of these ranks: they grow with them, even where the map is flat."""
+        return np.interp(ranks, self.ranks, self.coordinates)
+
     def predict(self, ranks: Floats) -> Floats:
         """Log-probabilities of rows with these ranks."""
         logs = np.zeros((len(ranks), len(self.shifts)))
-        mapped = np.interp(np.interp(ranks, self.ranks, self.coordinates), _KNOTS, self.heights)
-        logs[:, : ranks.shape[1]] = mapped
+        logs[:, : ranks.shape[1]] = np.interp(self.locate(ranks), _KNOTS, self.heights)
         return np.asarray(log_softmax(logs + self.shifts, axis=1))
 
 
@@ -136,8 +139,10 @@ def _information(ranks: Floats, own: Mask) -> tuple[Floats, Floats]:
 
 def recalibrate(
     ranks: Floats, y: Codes, n_classes: int, rng: np.random.Generator, groups: Codes | None = None
-) -> Floats:
-    """Probabilities of all rows, each by a map that was fitted to other rows; rows of one group stay together.
+) -> tuple[Floats, Floats]:
+    """Probabilities and coordinates of all rows, each by a map that was fitted to other rows.
+
+    Rows of one group stay together.
 
     Cost: a sort of rows x classes, and five fits to `_ENTRIES` of them at most.
 
@@ -148,13 +153,14 @@ def recalibrate(
     >>> log_odds = rng.normal(0, 2, 3000)
     >>> y = (rng.random(3000) < expit(log_odds)).astype(np.int64)
     >>> distorted = np.stack([np.zeros(3000), np.arctan(log_odds) + 1], axis=1)
-    >>> P = recalibrate(score_ranks(distorted), y, 2, rng)
+    >>> P, coordinates = recalibrate(score_ranks(distorted), y, 2, rng)
     >>> bool(np.abs(P[:, 1] - expit(log_odds)).mean() < 0.03)
     True
     """
     part = assign_units(len(y), rng, groups)
-    P = np.empty((len(y), n_classes))
+    P, coordinates = np.empty((len(y), n_classes)), np.empty_like(ranks)
     for k in range(N_FOLDS):
-        rest = spaced(np.flatnonzero(part != k), max(1_000, _ENTRIES // ranks.shape[1]))
-        P[part == k] = np.exp(Recalibration.fit(ranks[rest], y[rest], n_classes).predict(ranks[part == k]))
-    return P
+        rest, rows = spaced(np.flatnonzero(part != k), max(1_000, _ENTRIES // ranks.shape[1])), part == k
+        fitted = Recalibration.fit(ranks[rest], y[rest], n_classes)
+        P[rows], coordinates[rows] = np.exp(fitted.predict(ranks[rows])), fitted.locate(ranks[rows])
+    return P, coordinates
