@@ -160,7 +160,8 @@ def scores_of_training_rows(errors: int, n: int) -> Doubt:
     """What is to be said of scores that hardly err and hardly doubt: mostly the model was trained on these rows."""
     sentence = (
         f"the scores err on {errors:,} of {n:,} rows and hardly doubt any: they look as if the model had been trained "
-        "on these rows, so nothing is certified; if they are of rows it has not seen, the classes are all but separable"
+        "on these rows, so nothing is certified; if they are of rows it has not seen, the classes are all but "
+        f"separable, and bounds.certified_upper_limit({errors}, {n}) is the limit"
     )
     return _doubt("scores-of-training-rows", sentence, errors=errors, rows=n)
 

@@ -8,7 +8,7 @@ from scipy.special import log_softmax
 
 from .._types import Codes, Floats, RowNumbers, Singles
 
-__all__ = ["N_FOLDS", "Pool", "Stage", "pool_stage"]
+__all__ = ["N_FOLDS", "Pool", "Stage", "assign_units", "pool_stage", "spaced"]
 
 
 N_FOLDS = 5
@@ -50,8 +50,7 @@ class Pool:
     @classmethod
     def fit(cls, stage: Stage, y: Codes, rows: RowNumbers) -> "Pool":
         """Choose by log-loss on these rows, then weigh by penalised likelihood; weights are not negative."""
-        if len(rows) > _POOL_ROWS:
-            rows = rows[np.linspace(0, len(rows) - 1, _POOL_ROWS).astype(np.int64)]
+        rows = spaced(rows, _POOL_ROWS)
         truth = y[rows]
         losses = [-float(logs[rows, truth].mean()) for logs in stage.logs]
         best: dict[str, int] = {}
@@ -93,12 +92,28 @@ def _centre(logs: Singles) -> Floats:
     return logs - logs.mean(axis=2, keepdims=True)
 
 
+def spaced(rows: RowNumbers, most: int) -> RowNumbers:
+    """These rows, or as many as that of them, evenly spaced.
+
+    Examples
+    --------
+    >>> spaced(np.arange(9), 3)
+    array([0, 4, 8])
+    """
+    return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
+
+
+def assign_units(n: int, rng: np.random.Generator, groups: Codes | None = None) -> Codes:
+    """Fold 0..N_FOLDS-1 of each row; rows of one group stay together."""
+    units = np.arange(n) if groups is None else groups
+    return (rng.permutation(int(units.max()) + 1) % N_FOLDS)[units]
+
+
 def pool_stage(
     stage: Stage, y: Codes, rng: np.random.Generator, groups: Codes | None = None
 ) -> tuple[Floats, dict[str, float]]:
     """Cross-fitted probabilities of all rows, and the mean weight of each learner."""
-    units = np.arange(len(y)) if groups is None else groups
-    part = (rng.permutation(int(units.max()) + 1) % N_FOLDS)[units]
+    part = assign_units(len(y), rng, groups)
     P, weights = np.empty((len(y), stage.logs.shape[2])), dict.fromkeys(stage.learner, 0.0)
     for k in range(N_FOLDS):
         rest, rows = np.flatnonzero(part != k), np.flatnonzero(part == k)
