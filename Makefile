@@ -64,7 +64,6 @@ evidence: .venv/for-test .venv/for-bench
 	$(RUN) benchmarks/compare_coverage.py report --out benchmarks/results/compare_coverage.md
 	$(RUN) benchmarks/noise_line.py run
 	$(RUN) benchmarks/noise_line.py report --out benchmarks/results/noise_line.md
-	$(RUN) benchmarks/compare_coverage.py --runs 200 --out benchmarks/results/compare_coverage.md
 	$(RUN) benchmarks/score_distortions.py --before benchmarks/results/score_distortions_before.json \
 	  --out benchmarks/results/score_distortions.md
 	$(RUN) benchmarks/real_data.py mnist --out benchmarks/results/mnist.md
