@@ -17,7 +17,7 @@ from bayesfloor import estimate, problems
 from bayesfloor.floor._compare import compare
 from bayesfloor.problems.problems import Problem
 from bayesfloor.utils.intervals import lower_limit
-from records import read_records, run_missing
+from records import Record, read_records, run_missing
 
 RECORDS = Path(__file__).parent / "results" / "compare_coverage.jsonl"  # committed as it grows
 PROBLEMS = (
@@ -82,6 +82,10 @@ def run(i: int, *, n_draws: int = N_DRAWS, n_rows: tuple[int, int] = (600, 1500)
     excess = found.excess_interval
     truth = true_error - problem.bayes_error
     return Run(i, name, model, n, n_test, truth, excess.low, excess.high, problem.bayes_error, found.verdict)
+
+
+def _record(i: int) -> Record:
+    return asdict(run(i))
 
 
 @cache
@@ -173,7 +177,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="also write the tables to this file")
     options = parser.parse_args()
     if options.what == "run":
-        run_missing(RECORDS, lambda i: asdict(run(i)), range(options.runs * len(PROBLEMS)), options.jobs)
+        run_missing(RECORDS, _record, range(options.runs * len(PROBLEMS)), options.jobs)
     text = page([Run(**record) for record in read_records(RECORDS)])
     print(text)
     if options.out is not None:
@@ -181,4 +185,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    from compare_coverage import main  # so that other processes can import what is cached
+
     main()
