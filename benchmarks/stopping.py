@@ -247,8 +247,8 @@ def main() -> None:
         'interval speaks of. Looks: "moving mistakes" are drawn anew in each round, "slow" ones move by a fifth.\n\n'
         f"{tables['trade_off']}\n\n## Curves that still fall\n\n"
         f"The floor was estimated too high, as {FLOOR:g}: {CURVES} curves of {WHOLE_TRAINING} rounds a cell that end "
-        "1 to 5 points below it. How many the rule stops while they have 2 min_delta or more "
-        "still to fall (in brackets: without the condition that they no longer fall); 19 are allowed. The first error "
+        "1 to 5 points below it. How many the rule stops while they have 2 min_delta or more still to fall in this "
+        "training (in brackets: without the condition that they no longer fall); 19 are allowed. The first error "
         'is 0.11 to 0.5, the time constant 3 to 100 rounds; "slow, from near the floor": 0.11 to 0.14, 30 to 100 '
         "rounds. The last two columns have curves that must be stopped: flat at the floor, within 15 rounds, and "
         f"{FLOOR:g} + 0.3 exp(-k/8), within 15 rounds of the first in which the excess is below min_delta; 90% are "

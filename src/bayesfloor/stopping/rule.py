@@ -82,8 +82,8 @@ class FloorStopping:
     they are one look, wrong with probability 1 - level. With fresh rows each time they err separately: K rounds
     at 2 `min_delta` stop wrongly with probability at most K (1 - level)^3, 1.2 % in 100 rounds. What lies between is
     not covered by either argument: a model that stays at 2 `min_delta` for 100 rounds while its own mistakes move
-    slowly over the same rows is stopped wrongly two to three times as often as the level says, with few rows (measured
-    in `benchmarks/results/stopping.md`). A `confidence_level` of 0.99 keeps that case, too, below 5 %; the interval of
+    slowly over the same rows is stopped wrongly about twice as often as the level says, with few rows (measured in
+    `benchmarks/results/stopping.md`). A `confidence_level` of 0.99 keeps that case, too, below 5 %; the interval of
     an estimate carries 0.98 at most.
 
     An error that is below the floor beyond doubt (upper limit of the excess below 0, with a fiftieth of the risk in the
