@@ -16,6 +16,8 @@ def test_example_runs(two_learners, script, tmp_path, monkeypatch, capsys):
     out, err = capsys.readouterr()
     assert out.startswith("Floor")
     assert err == ""
+    if script.stem == "stop_training":
+        assert "\nat the floor: observed within 2 points for 3 rounds" in out
 
 
 def test_an_example_needs_nothing_but_python(tmp_path):
@@ -27,4 +29,5 @@ def test_an_example_needs_nothing_but_python(tmp_path):
 
 
 def test_there_is_an_example_for_each_way_of_use():
-    assert {script.stem for script in EXAMPLES} == {"first_floor", "from_file", "own_scores", "compare_model", "plots"}
+    names = {"first_floor", "from_file", "own_scores", "compare_model", "plots", "stop_training"}
+    assert {script.stem for script in EXAMPLES} == names

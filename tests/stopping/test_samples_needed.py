@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from bayesfloor import DataError, ParameterError, samples_needed
+from bayesfloor.utils.intervals import upper_limit
 
 FLOOR, SIZES = 0.10, np.array([500, 1_000, 2_000, 4_000, 8_000])
 RUNS = 100
@@ -145,13 +146,43 @@ def test_two_sizes_cannot_tell() -> None:
     assert needed.curve[0] == (100, pytest.approx(0.305), 1_000)  # repeats are pooled
 
 
-@pytest.mark.parametrize("errors", [errors_of(16, 1), [0.09, 0.09, 0.08, 0.08, 0.08]])
+@pytest.mark.parametrize("errors", [errors_of(16, 1), [0.103, 0.101, 0.1, 0.099, 0.099]])
 def test_already_there(errors) -> None:
+    """Also where the last error is below the floor by less than its noise, and the curve has ended."""
     needed = samples_needed(FLOOR, points(errors, 20_000), interval=(0.098, 0.102), within=0.01)
     assert needed.status == "already there"
     assert needed.n_more == 0
     assert needed.interval.high <= 8_000
     assert str(needed).startswith("already there: with 8,000 rows this model is within 1 point of the floor (10.00%)")
+
+
+@pytest.mark.parametrize("half", [0.002, 0.05])
+@pytest.mark.parametrize("sizes", [SIZES, SIZES[-1:]])
+def test_a_model_below_the_floor_shows_that_it_is_too_high(half, sizes) -> None:
+    """Whatever the floor's interval, and even without a curve: what the model reaches, the floor is not above."""
+    errors = [0.16, 0.13, 0.11, 0.09, 0.08][-len(sizes) :]
+    needed = samples_needed(FLOOR, points(errors, 20_000, sizes), interval=(FLOOR - half, FLOOR + half))
+    assert needed.status == "below the floor"
+    assert needed.n_train is needed.interval is needed.n_more is None
+    least = 100 * (FLOOR - upper_limit(1_600, 20_000, 0.975))
+    assert f"the floor was estimated too high, by at least {least:.2f} points with 95% confidence" in str(needed)
+    assert "classifiers=" in str(needed)
+
+
+def test_a_curve_that_falls_through_the_floor_shows_it_before_its_limit_does() -> None:
+    """9.8 % of 10,000 rows may be 10 %; but it was 12 % with half the rows, and goes on falling."""
+    errors = [0.24, 0.19, 0.15, 0.12, 0.098]
+    needed = samples_needed(FLOOR, points(errors, 10_000), interval=(0.095, 0.105))
+    assert needed.status == "below the floor"
+    assert "by at least 0.20 points as observed, and the curve still falls" in str(needed)
+    ended = samples_needed(FLOOR, points([0.24, 0.15, 0.11, 0.099, 0.098], 10_000), interval=(0.095, 0.105))
+    assert ended.status == "already there"
+
+
+def test_repeats_on_the_same_rows_do_not_make_a_model_surer() -> None:
+    """Five times 9.5 % of 2,000 rows may be the same 190 mistakes."""
+    curve = [*points([0.12, 0.1, 0.096], 2_000, SIZES[:3]), *[(4_000, 0.095, 2_000)] * 5]
+    assert samples_needed(FLOOR, curve, interval=(0.098, 0.102)).status == "already there"
 
 
 def test_barely_there_says_how_sure() -> None:

@@ -10,7 +10,7 @@ from scipy.special import ndtri, stdtrit
 
 from .._types import Floats
 from ..errors import DataError, ParameterError
-from ..floor.excess import check_rows, check_share, floor_reach, known_floor, points
+from ..floor.excess import check_rows, check_share, error_limit, floor_reach, known_floor, points
 from ..floor.result import FloorResult
 from ..utils.checks import check_seed
 from ..utils.intervals import ConfidenceInterval, check_level
@@ -38,7 +38,9 @@ class SamplesNeeded:
 
     Attributes
     ----------
-    status : {"more rows", "already there", "cannot tell"}
+    status : {"more rows", "already there", "below the floor", "cannot tell"}
+        "Below the floor": the model shows that the floor was estimated too high, or that test rows have leaked into
+        training; how near to it the model is then means nothing.
     n_train : float or None
         Rows in total at which the curve comes within `within` of the floor; None if that cannot be told.
     interval : ConfidenceInterval or None
@@ -124,7 +126,9 @@ def samples_needed(
     -------
     SamplesNeeded
         It says "cannot tell" when the curve does not clearly fall, when four sizes or more show that it levels off
-        too high, or when the answer lies more than a hundred times beyond the largest training set seen.
+        too high, or when the answer lies more than a hundred times beyond the largest training set seen. It says "below
+        the floor" when the upper limit of the last error lies below the floor, or the last error does while the curve
+        still falls there by more than its noise: the floor was estimated too high, whatever its interval.
 
     Examples
     --------
@@ -132,6 +136,8 @@ def samples_needed(
     >>> needed = samples_needed(0.10, curve, interval=(0.098, 0.102), within=0.01)   # (2 / 0.01)^2 = 40,000 rows
     >>> needed.status, round(needed.n_train, -2), 40_000 in needed.interval
     ('more rows', 40000.0, True)
+    >>> samples_needed(0.15, curve, interval=(0.12, 0.18)).status   # 12.2 % with 8,000 rows, and falling
+    'below the floor'
     """
     floor, limits = known_floor(result, interval, 0.95 if confidence_level is None else confidence_level)
     level = limits.confidence_level if confidence_level is None else confidence_level
@@ -147,6 +153,9 @@ def samples_needed(
         n_train, reach, exponent = found or (None, None, None)
         return SamplesNeeded(status, n_train, reach, exponent, within, floor, curve, reason)
 
+    too_high = _shows_floor_too_high(given, curve, floor, level)
+    if too_high:
+        return answer("below the floor", too_high)
     sizes = np.array([point.n_train for point in curve], dtype=np.float64)
     if len(sizes) < _FEWEST_POINTS:
         return answer(
@@ -154,10 +163,7 @@ def samples_needed(
             f"cannot tell: the curve has {len(sizes)} sizes of training set, and {_FEWEST_POINTS} at least are needed",
         )
     errors = np.array([point.error for point in curve])
-    tests = np.array([point.n_test for point in curve], dtype=np.float64)
-    # (k + 1) / (n + 2): an error of 0 is not free of noise.
-    smoothed = (errors * tests + 1) / (tests + 2)
-    noise = np.sqrt(smoothed * (1 - smoothed) / tests)
+    smoothed, noise = _noise(curve)
     log_n, b, fitted = _fit(sizes, errors[None], np.array([floor]), noise, within, 10_000)
     spread = float((((errors - fitted[0]) / noise) ** 2).sum() / (len(sizes) - 2))
     rng = np.random.default_rng(random_state)
@@ -208,6 +214,41 @@ def samples_needed(
         "above it"
     )
     return answer("more rows", reason, n, ConfidenceInterval(low, high, level), exponent)
+
+
+def _noise(curve: Sequence[ModelCurvePoint]) -> tuple[Floats, Floats]:
+    """Errors that are never 0 or 1, and their standard deviations."""
+    tests = np.array([point.n_test for point in curve], dtype=np.float64)
+    # (k + 1) / (n + 2): an error of 0 is not free of noise.
+    smoothed = (np.array([point.error for point in curve]) * tests + 1) / (tests + 2)
+    return smoothed, np.sqrt(smoothed * (1 - smoothed) / tests)
+
+
+def _shows_floor_too_high(
+    given: list[ModelCurvePoint], curve: Sequence[ModelCurvePoint], floor: float, level: float
+) -> str | None:
+    """What the end of the curve says against the floor; None if nothing."""
+    if not curve or curve[-1].error >= floor:
+        return None
+    last = curve[-1]
+    # Repeats may have been tested on the same rows: those of one count.
+    n_test = max(point.n_test for point in given if point.n_train == last.n_train)
+    limit = error_limit(last.error, n_test, (1 + level) / 2)
+    if limit < floor:
+        least, sure = floor - limit, f" with {100 * level:g}% confidence"
+    else:
+        if len(curve) < 2:
+            return None
+        noise = _noise(curve[-2:])[1]
+        if curve[-2].error - last.error <= float(ndtri((1 + level) / 2)) * math.hypot(*noise):
+            return None
+        least, sure = floor - last.error, " as observed, and the curve still falls"
+    return (
+        f"below the floor: with {_rows(last.n_train)} this model errs {last.error:.2%}, and the floor is said to be "
+        f"{floor:.2%}. Most likely the floor was estimated too high, by at least {100 * least:.2f} points{sure}; "
+        "otherwise test rows have leaked into training. Estimate it again from more rows, with effort='thorough' or "
+        "with this model among classifiers="
+    )
 
 
 def _fit(

@@ -73,7 +73,7 @@ def fit_until_floor(
     >>> rows, new_rows = problem.sample(2000, random_state=0), problem.sample(2000, random_state=1)
     >>> model = fit_until_floor(GaussianNB(), *rows, *new_rows, stopping)
     >>> stopping.status, len(stopping.history)
-    ('at the floor', 3)
+    ('at the floor', 12)
     """
     check_rows("max_rounds", max_rounds)
     check_rows("step", step)

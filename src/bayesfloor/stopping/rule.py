@@ -1,4 +1,4 @@
-"""When to stop training: once the model's error is at the floor, with the doubt about both counted."""
+"""When to stop training: once the model's error is at the floor and no longer falls, with the doubts counted."""
 
 import math
 import warnings
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 from scipy.special import ndtri
 
 from ..errors import BayesfloorWarning, ParameterError
@@ -22,6 +23,7 @@ from ..floor.excess import (
 from ..floor.result import FloorResult
 from ..utils.checks import check_whole
 from ..utils.intervals import ConfidenceInterval
+from .fall import FEWEST_ROUNDS, further_fall
 
 __all__ = ["FloorStopping", "RowsNeeded", "TrainingRound", "validation_rows_needed"]
 
@@ -32,7 +34,10 @@ _ALARM = 0.02  # "below the floor" accuses the data: it takes this share of the 
 
 @dataclass(frozen=True)
 class TrainingRound:
-    """A look at the model: its error, and limits of the excess over the floor (each one-sided)."""
+    """A look at the model: its error, limits of the excess over the floor (each one-sided), and what may come.
+
+    `further_fall` is the upper limit of how far the error may still fall; None in the first nine rounds.
+    """
 
     number: int
     error: float
@@ -40,6 +45,7 @@ class TrainingRound:
     excess: float
     low: float
     high: float
+    further_fall: float | None
 
 
 class RowsNeeded(NamedTuple):
@@ -53,28 +59,37 @@ class RowsNeeded(NamedTuple):
 
 
 class FloorStopping:
-    r"""Stop once the model is at the floor: a rule for any training loop, one for each training.
+    r"""Stop once the model is at the floor and no longer falls: a rule for any training loop, one for each training.
 
     After each round `update` takes the error on validation rows. The excess over the floor has the limits of Zou and
     Donner (2008): with the exact (Clopper-Pearson) limit u of the error e, and the lower end l of the floor f,
 
     .. math:: e - f + \sqrt{(u - e)^2 + (f - l)^2}
 
-    where f - l is first brought to the one-sided confidence level. The rule stops when, three rounds in a row, the
-    observed excess is at most `min_delta` and its upper limit at most 2 `min_delta`. So `min_delta` is what is not
-    worth training for, and an excess above twice that is what the confidence level guards against.
+    where f - l is first brought to the one-sided confidence level. The rule stops when, three rounds in a row,
+
+    - the model is at the floor: the observed excess is at most `min_delta` and its upper limit at most 2 `min_delta`;
+    - it no longer falls: the upper limit of how far it may still fall is at most `min_delta`.
+
+    So `min_delta` is what is not worth training for, and an excess above twice that is what the confidence level
+    guards against. The second condition guards against a floor that was estimated too high: a model on its way to
+    4.5 % passes 10 %, too. That a fall is not significant would prove nothing; that it is small is shown, by curves
+    that level off, exponentially or as hyperbolas, fitted to the last four fifths of the rounds. Of those that fit,
+    the limit counts what they may fall in as many further rounds; and where the fall is beyond doubt, all that they
+    have ahead. Ten rounds are the fewest that it can be told from.
 
     Three in a row is what makes many looks safe. With the same validation rows in every round the looks err together:
     they are one look, wrong with probability 1 - level. With fresh rows each time they err separately: K rounds
     at 2 `min_delta` stop wrongly with probability at most K (1 - level)^3, 1.2 % in 100 rounds. What lies between is
     not covered by either argument: a model that stays at 2 `min_delta` for 100 rounds while its own mistakes move
-    slowly over the same rows is stopped wrongly two to three times as often as the level says, with few rows (measured
-    in `benchmarks/results/stopping.md`). A `confidence_level` of 0.99 keeps that case, too, below 5 %; the interval of
+    slowly over the same rows is stopped wrongly about twice as often as the level says, with few rows (measured in
+    `benchmarks/results/stopping.md`). A `confidence_level` of 0.99 keeps that case, too, below 5 %; the interval of
     an estimate carries 0.98 at most.
 
     An error that is below the floor beyond doubt (upper limit of the excess below 0, with a fiftieth of the risk in the
-    validation count: 99.9 % instead of 95 %), three rounds in a row, stops too, as "below the floor": validation rows
-    have leaked into training, they are easier than the data, or the floor was estimated too high.
+    validation count: 99.9 % instead of 95 %), three rounds in a row, is called "below the floor", with a warning: the
+    floor was estimated too high, or validation rows have leaked into training or are easier than the data. Training
+    goes on, since such a floor is no reason to stop; `patience` may still end it.
 
     **Validation rows.** With z the one-sided normal quantile and h = z sd(f), the rule can decide at all from about
     z^2 f (1 - f) / ((2 min_delta)^2 - h^2) rows, and decides promptly from z^2 g (1 - g) / (min_delta^2 - h^2),
@@ -104,7 +119,7 @@ class FloorStopping:
         Stop as "stalled", too, when the error has not fallen by more than its noise for so many rounds. Off by default:
         whether to sit out a plateau is a question about the optimiser, which the floor cannot answer.
     confidence_level : float
-        One-sided, of the limits of the excess.
+        One-sided, of the limits of the excess and of the further fall.
 
     Attributes
     ----------
@@ -121,14 +136,16 @@ class FloorStopping:
     Examples
     --------
     >>> stopping = FloorStopping(0.10, (0.095, 0.105), min_delta=0.01)
-    >>> for error in [0.31, 0.18, 0.109, 0.104, 0.106, 0.103]:
+    >>> errors = [0.31, 0.18, 0.134, 0.117, 0.109, 0.106, 0.104, 0.103, 0.104, 0.103, 0.102, 0.103, 0.102, 0.103]
+    >>> for error in errors:
     ...     if stopping.update(error, n_samples=20_000):
     ...         break
     >>> len(stopping.history), stopping.status
-    (5, 'at the floor')
-    >>> print(stopping)
-    round 5: error 10.60% on 20,000 rows, 0.60 points above the floor (10.00%), at most 1.16 with 95% confidence
-    at the floor: observed within 1 point for 3 rounds, at most 2 with 95% confidence: the data are the limit now
+    (14, 'at the floor')
+    >>> print(stopping)  # doctest: +NORMALIZE_WHITESPACE
+    round 14: error 10.30% on 20,000 rows, 0.30 points above the floor (10.00%), at most 0.85 with 95% confidence
+    at the floor: observed within 1 point for 3 rounds, and with 95% confidence at most 2 above it and 0.58 still to
+    fall: the data are the limit now
     """
 
     def __init__(
@@ -188,12 +205,13 @@ class FloorStopping:
         look = self._look(check_share("error", error), check_rows("n_samples", n_samples))
         self._rounds.append(look)
         decidable = self._reach_at_floor(look.n_samples) <= 2 * self.min_delta
-        at = decidable and look.excess <= self.min_delta + _HAIR and look.high <= 2 * self.min_delta + _HAIR
-        for name, holds in (("at the floor", at), ("below the floor", self._is_below(look))):
+        below = self._is_below(look)
+        at = decidable and not below and self._is_at(look)
+        for name, holds in (("at the floor", at and self._is_level(look)), ("below the floor", below)):
             self._runs[name] = self._runs[name] + 1 if holds else 0
         if self._fallen(look):
             self._reference = look
-        self._judge(look, decidable)
+        self._judge(look, decidable, at)
         return self.stopped
 
     def _look(self, error: float, n: int) -> TrainingRound:
@@ -207,7 +225,14 @@ class FloorStopping:
             excess=excess,
             low=excess - (down**2 + self._above**2) ** 0.5,
             high=excess + (up**2 + self._below**2) ** 0.5,
+            further_fall=further_fall(np.array([*(r.error for r in self._rounds), error]), self.confidence_level),
         )
+
+    def _is_at(self, look: TrainingRound) -> bool:
+        return look.excess <= self.min_delta + _HAIR and look.high <= 2 * self.min_delta + _HAIR
+
+    def _is_level(self, look: TrainingRound) -> bool:
+        return look.further_fall is not None and look.further_fall <= self.min_delta + _HAIR
 
     def _is_below(self, look: TrainingRound) -> bool:
         if look.high >= 0:  # spares the stricter limit
@@ -228,17 +253,17 @@ class FloorStopping:
         variance = sum(r.error * (1 - r.error) / r.n_samples for r in rounds)
         return self._reference.error - look.error > float(ndtri(self.confidence_level)) * variance**0.5
 
-    def _judge(self, look: TrainingRound, decidable: bool) -> None:
+    def _judge(self, look: TrainingRound, decidable: bool, at: bool) -> None:
         below = self._runs["below the floor"] >= _IN_A_ROW
         if self.stopped:  # stays so, but what comes after may still show that the floor is wrong
             if below and self.status != "below the floor":
-                self._conclude("below the floor", look)
-        elif below:
-            self._conclude("below the floor", look)
+                self._report_below(look)
         elif self._runs["at the floor"] >= _IN_A_ROW:
-            self._conclude("at the floor", look)
+            self._stop_at_floor(look)
         elif self.patience is not None and look.number - self._since() >= self.patience:
-            self._conclude("stalled", look)
+            self._stop_stalled(look)
+        elif below:
+            self._report_below(look)
         elif not decidable:
             new = len(self._rounds) == 1 or self._rounds[-2].n_samples != look.n_samples
             if self.status != "cannot decide" or new:
@@ -246,37 +271,53 @@ class FloorStopping:
             self._warn(self.reason)
         else:
             self.status = "training"
-            self.reason = f"{_points(look.excess)} the floor, at most {100 * look.high:.2f}: not there yet"
+            self.reason = f"{_points(look.excess)} the floor, {self._missing(look, at)}"
+
+    def _missing(self, look: TrainingRound, at: bool) -> str:
+        """What a stop still lacks."""
+        if not at:
+            return f"at most {100 * look.high:.2f}: not there yet"
+        if look.further_fall is None:
+            return f"near enough, but it takes {FEWEST_ROUNDS} rounds to tell whether it still falls: not stopped"
+        if not self._is_level(look):
+            return f"near enough, but may still fall by up to {100 * look.further_fall:.2f}: not stopped"
+        return f"near enough and no longer falling: for {self._runs['at the floor']} of {_IN_A_ROW} rounds"
 
     def _since(self) -> int:
         assert self._reference is not None
         return self._reference.number
 
-    def _conclude(self, status: str, look: TrainingRound) -> None:
-        self.status, self.stopped = status, True
-        level = f"{100 * self.confidence_level:g}%"
-        if status == "at the floor":
-            self.reason = (
-                f"observed within {points(self.min_delta)} for {_IN_A_ROW} rounds, at most "
-                f"{200 * self.min_delta:g} with {level} "
-                "confidence: the data are the limit now"
-            )
-            if self.doubts:
-                self.reason += f", if the floor is right, which has doubts about itself: {'; '.join(self.doubts)}"
-        elif status == "below the floor":
-            self.reason = (
-                f"{_points(look.excess)} the floor, beyond what chance explains: validation rows may have leaked into "
-                "training or be easier than the data, or the floor was estimated too high; estimate it again on rows "
-                "like those of the validation set"
-            )
-            self._warn(f"error {look.error:.2%} is {self.reason}")
-        else:
-            limit = "the model, not the data, is the limit"
-            if look.low <= 0:
-                limit = f"too close to tell from the floor with {look.n_samples:,} rows"
-            self.reason = (
-                f"stalled at {look.error:.2%}, {_points(look.excess)} the floor, for {self.patience} rounds: {limit}"
-            )
+    def _stop_at_floor(self, look: TrainingRound) -> None:
+        assert look.further_fall is not None
+        self.status, self.stopped = "at the floor", True
+        self.reason = (
+            f"observed within {points(self.min_delta)} for {_IN_A_ROW} rounds, and with "
+            f"{100 * self.confidence_level:g}% confidence at most {200 * self.min_delta:g} above it and "
+            f"{100 * max(0.0, look.further_fall):.2f} still to fall: the data are the limit now"
+        )
+        if self.doubts:
+            self.reason += f", if the floor is right, which has doubts about itself: {'; '.join(self.doubts)}"
+
+    def _stop_stalled(self, look: TrainingRound) -> None:
+        self.status, self.stopped = "stalled", True
+        limit = "the model, not the data, is the limit"
+        if self._is_below(look):
+            limit = "the floor was estimated too high, or validation rows have leaked into training"
+        elif look.low <= 0:
+            limit = f"too close to tell from the floor with {look.n_samples:,} rows"
+        self.reason = (
+            f"stalled at {look.error:.2%}, {_points(look.excess)} the floor, for {self.patience} rounds: {limit}"
+        )
+
+    def _report_below(self, look: TrainingRound) -> None:
+        """Not a stop: a floor that is too high says nothing about when to stop."""
+        self.status = "below the floor"
+        self.reason = (
+            f"{_points(look.excess)} the floor, beyond what chance explains: most likely the floor was estimated too "
+            "high; otherwise validation rows have leaked into training, or are easier than the data. Estimate it again "
+            "from more rows, with effort='thorough' or with this model among classifiers="
+        )
+        self._warn(f"error {look.error:.2%} is {self.reason}", stacklevel=5)
 
     def _undecidable(self, n: int) -> str:
         needed = validation_rows_needed(

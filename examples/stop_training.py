@@ -1,0 +1,20 @@
+"""When to stop training: a small network, 3,000 training rows, 2,000 for validation."""
+
+from sklearn.neural_network import MLPClassifier
+
+import bayesfloor as bf
+
+problem = bf.problems.get("gaussians_4d")
+X, y = problem.sample(3000, random_state=0)
+X_val, y_val = problem.sample(2000, random_state=1)
+
+result = bf.estimate(X, y, effort="fast")
+print(f"Floor {result.floor:.1%} {result.interval}, the truth is {problem.bayes_error:.1%}\n")
+
+model = MLPClassifier(32, learning_rate_init=0.005, random_state=0)
+stopping = bf.FloorStopping(result, min_delta=0.02)
+for _ in range(200):
+    model.partial_fit(X, y, classes=[0, 1])
+    if stopping.update(1 - model.score(X_val, y_val), len(y_val)):
+        break
+print(stopping)
