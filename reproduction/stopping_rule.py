@@ -28,7 +28,11 @@ _N_VALIDATION = 10_000
 
 def run(settings: Settings) -> Results:
     """The network over rows and over epochs, with the rule looking on."""
-    sizes = (100, 200) if settings.quick else (100, 200, 400, 700, 1000, 1400, 2000, 2800, 4000)
+    sizes = (
+        (100, 200)
+        if settings.quick
+        else (100, 150, 200, 300, 400, 550, 700, 1000, 1400, 1700, 2000, 2400, 2800, 3400, 4000)
+    )
     n_rows = 200 if settings.quick else 2000
     epochs_rows, epochs_time = (3, 5) if settings.quick else (150, 80)
     repetitions = 1 if settings.quick else 3
