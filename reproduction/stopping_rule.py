@@ -23,6 +23,23 @@ _TASKS: dict[str, Task] = {"three Rayleigh classes (0.7, 1.0, 1.3), 30-d": (_PRO
 _HIDDEN = (100, 64, 10)  # the paper's [30, 100, 64, 10, 3]
 _DELTAS = (0.005, 0.01, 0.02, 0.03, 0.05)
 _PATIENCE = 20
+_SIZES = (
+    100,
+    150,
+    200,
+    300,
+    400,
+    550,
+    700,
+    1000,
+    1400,
+    1700,
+    2000,
+    2400,
+    2800,
+    3400,
+    4000,
+)  # the rule looks from ten on
 _N_VALIDATION = 10_000
 
 
