@@ -23,33 +23,14 @@ _TASKS: dict[str, Task] = {"three Rayleigh classes (0.7, 1.0, 1.3), 30-d": (_PRO
 _HIDDEN = (100, 64, 10)  # the paper's [30, 100, 64, 10, 3]
 _DELTAS = (0.005, 0.01, 0.02, 0.03, 0.05)
 _PATIENCE = 20
-_SIZES = (
-    100,
-    150,
-    200,
-    300,
-    400,
-    550,
-    700,
-    1000,
-    1400,
-    1700,
-    2000,
-    2400,
-    2800,
-    3400,
-    4000,
-)  # the rule looks from ten on
+# The rule needs ten looks.
+_SIZES = (100, 150, 200, 300, 400, 550, 700, 1000, 1400, 1700, 2000, 2400, 2800, 3400, 4000)
 _N_VALIDATION = 10_000
 
 
 def run(settings: Settings) -> Results:
     """The network over rows and over epochs, with the rule looking on."""
-    sizes = (
-        (100, 200)
-        if settings.quick
-        else (100, 150, 200, 300, 400, 550, 700, 1000, 1400, 1700, 2000, 2400, 2800, 3400, 4000)
-    )
+    sizes = (100, 200) if settings.quick else _SIZES
     n_rows = 200 if settings.quick else 2000
     epochs_rows, epochs_time = (3, 5) if settings.quick else (150, 80)
     repetitions = 1 if settings.quick else 3
