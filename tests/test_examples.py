@@ -17,7 +17,7 @@ def test_example_runs(two_learners, script, tmp_path, monkeypatch, capsys):
     assert out.startswith("Floor")
     assert err == ""
     if script.stem == "stop_training":
-        assert "\nat the floor: observed within 2 points for 3 rounds" in out
+        assert "\nat the floor: observed at most 2 points above it for 3 rounds" in out
 
 
 def test_an_example_needs_nothing_but_python(tmp_path):

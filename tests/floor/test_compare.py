@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binom
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_predict
 
 import compare_coverage
 from bayesfloor import DataError, DataTypeError, ParameterError, estimate, from_scores, problems
@@ -24,7 +26,7 @@ from bayesfloor.utils.intervals import ConfidenceInterval, score_interval
 def result() -> FloorResult:
     problem = problems.get("gaussians_4d")
     X, y = problem.sample(600, random_state=0)
-    return from_scores(problem.posterior(X), y)
+    return replace(from_scores(problem.posterior(X), y), doubts=())
 
 
 def given(result: FloorResult, floor: float, low: float, high: float) -> FloorResult:
@@ -100,7 +102,7 @@ def test_no_evidence_is_not_called_at_the_floor(result: FloorResult) -> None:
 def test_at_the_floor_is_not_said_of_a_floor_in_doubt(result: FloorResult) -> None:
     certain = replace(given(result, 0.12, 0.11, 0.13), doubts=())
     assert compare(certain, error=0.12, n_test=5000).doubts == ()
-    for code in ("still-falling", "few-rows-per-column", "scores-of-training-rows"):
+    for code in ("still-falling", "few-rows-per-column", "scores-of-training-rows", "no-ceiling", "unknown"):
         doubtful = replace(certain, doubts=(Doubt(code, "caution", {}, f"words of {code}"),))
         found = compare(doubtful, error=0.12, n_test=5000)
         assert (found.verdict, found.doubts) == ("cannot tell", (f"words of {code}",))
@@ -122,6 +124,31 @@ def test_a_model_that_beats_the_library_shows_that_structure_was_missed(result: 
     assert "errs less than the library" in found.doubts[0]
     assert f"the floor is not above {found.error_interval.high:.1%}" in found.sentence
     assert compare(mnist, error=0.0385, n_test=10_000).doubts == ()  # not beyond chance
+
+
+def test_the_floor_of_scores_is_no_limit_to_other_models() -> None:
+    # Logistic regression cannot see a product; its own scores cannot either, and the true floor is 0.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 2))
+    y = np.where(X[:, 0] > 0.8, 1, X[:, 0] * X[:, 1] > 0).astype(int)
+    scores = cross_val_predict(LogisticRegression(), X, y, method="predict_proba")
+    found = compare(from_scores(scores, y), error=(scores.argmax(axis=1) != y).mean(), n_test=2000)
+    assert found.verdict == "cannot tell"
+    assert "what they have lost, this estimate cannot see" in found.sentence
+
+
+def test_a_model_that_errs_less_than_the_floor_is_not_at_it(result: FloorResult) -> None:
+    found = compare(given(result, 0.1, 0.02, 0.11), error=0.03, n_test=60_000)
+    assert found.verdict == "cannot tell"
+    assert f"the floor is not above {found.error_interval.high:.1%}" in found.sentence
+
+
+def test_what_is_wide_and_in_doubt_says_both(result: FloorResult) -> None:
+    falling = replace(given(result, 0.1, 0.09, 0.11), doubts=(Doubt("still-falling", "caution", {}, "it falls"),))
+    found = compare(falling, error=0.12, n_test=60)
+    assert (found.verdict, found.is_close) == ("cannot tell", False)
+    assert "more test rows would tell" in found.sentence
+    assert "it falls" in found.sentence
 
 
 def test_below_the_floor_first_doubts_the_floor(result: FloorResult) -> None:

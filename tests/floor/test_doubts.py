@@ -92,7 +92,13 @@ def test_figures_are_those_of_the_sentence() -> None:
     judgement = judge(evidence, 0.95)
     falling, wide, columns, few, bound = doubts(evidence, rows((100, 20), 40), (HOLDS_NOT,), 0.25, 0.95)
     assert falling.sentence == "the learning curve is still falling (25.0% with half the rows, 20.0% with all)"
-    assert falling.figures == {"half_error": 0.25, "error": 0.2, "training_rows": 800, "training_rows_possible": 800}
+    assert falling.figures == {
+        "half_error": 0.25,
+        "error": 0.2,
+        "training_rows": 800,
+        "training_rows_possible": 800,
+        "all_rows_used": True,
+    }
     assert wide.figures["width"] == judgement.high - judgement.low
     assert wide.sentence == (
         f"the interval is {100 * wide.figures['width']:.1f} points wide: about 4x more data would narrow it to about "

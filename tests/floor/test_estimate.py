@@ -456,6 +456,12 @@ def test_noise_check_compares_with_the_line(sample, use_learners) -> None:
             noise_check(*sample, rhos=rhos)
 
 
+def test_too_few_rows_for_the_line_are_refused_before_the_work(monkeypatch) -> None:
+    monkeypatch.setattr("bayesfloor.floor.noise.estimate", lambda *_, **__: pytest.fail("estimated"))
+    with pytest.raises(DataError, match="250 rows of 25 classes are too few"):
+        noise_check(np.random.default_rng(0).normal(size=(250, 2)), np.arange(250) % 25)
+
+
 @pytest.mark.parametrize(
     ("gaps", "error", "verdict"),
     [

@@ -154,6 +154,16 @@ def test_honest_scores_are_not_accused(name: str) -> None:
         assert [doubt.code for doubt in found.doubts] == ["floor-of-scores"]
 
 
+@pytest.mark.parametrize("scores", ["constant", "noise"])
+def test_a_rare_class_is_no_sign_of_memory(scores: str) -> None:
+    """Of 10,000 rows 15 are of the second class: whoever names the first errs hardly ever, and knows nothing."""
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.arange(10_000) < 15).astype(int)
+    found = from_scores(np.full(10_000, 0.0015) if scores == "constant" else rng.beta(1, 600, 10_000), y, n_jobs=1)
+    assert [doubt.code for doubt in found.doubts] == ["floor-of-scores"]
+    assert found.ceiling is not None
+
+
 # --- ties and copies ----------------------------------------------------------------------------------------
 
 

@@ -312,7 +312,9 @@ def test_advice_follows_the_result(result: FloorResult) -> None:
 
 
 FALL = {"half_error": 0.25, "error": 0.2}
-ALL_USED, PART_USED = ({"training_rows": 2_000, "training_rows_possible": most} for most in (2_100, 32_000))
+ALL_USED = {"training_rows": 2_000, "training_rows_possible": 2_000, "all_rows_used": True}
+PART_USED = {"training_rows": 2_000, "training_rows_possible": 32_000, "all_rows_used": False}
+MOST_USED = {"training_rows": 50_000, "training_rows_possible": 50_000, "all_rows_used": False}  # of a million
 
 
 @pytest.mark.parametrize(
@@ -321,6 +323,7 @@ ALL_USED, PART_USED = ({"training_rows": 2_000, "training_rows_possible": most} 
         ("scores-of-training-rows", {}, (), ["Score rows that the model has not seen"]),
         ("still-falling", {**FALL, **ALL_USED}, (), ["Collect more rows"]),
         ("still-falling", {**FALL, **PART_USED}, (), ["Train on more of the rows: effort='thorough'"]),
+        ("still-falling", {**FALL, **MOST_USED}, (), []),  # nothing here trains on more
         ("still-falling", {"half_error": 0.205, "error": 0.2, **ALL_USED}, (), []),  # hardly falls
         ("wide-interval", {"width": 0.1, "width_with_more": 0.05}, (), ["Narrow the interval"]),
         ("wide-interval", {"width": 0.1, "width_with_more": None}, (), []),  # nothing narrows it

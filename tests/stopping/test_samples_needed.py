@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binom
 
 from bayesfloor import DataError, ParameterError, samples_needed
 from bayesfloor.utils.intervals import upper_limit
@@ -174,9 +175,25 @@ def test_a_curve_that_falls_through_the_floor_shows_it_before_its_limit_does() -
     errors = [0.24, 0.19, 0.15, 0.12, 0.098]
     needed = samples_needed(FLOOR, points(errors, 10_000), interval=(0.095, 0.105))
     assert needed.status == "below the floor"
-    assert "by at least 0.20 points as observed, and the curve still falls" in str(needed)
+    assert f"another such step leads to about {0.098 - 0.022 * 22 / 30:.1%}" in str(needed)
     ended = samples_needed(FLOOR, points([0.24, 0.15, 0.11, 0.099, 0.098], 10_000), interval=(0.095, 0.105))
     assert ended.status == "already there"
+
+
+def test_a_floor_that_is_right_is_seldom_called_too_high() -> None:
+    """The last error falls below a floor that it nearly reaches by chance, in a third of the samples."""
+    wrong, n_runs = 0, 200
+    for seed in range(n_runs):
+        rng = np.random.default_rng(seed)
+        curve = [(n, rng.binomial(2_000, FLOOR + 30 / n) / 2_000, 2_000) for n in (100, 1_000, 10_000)]
+        wrong += samples_needed(FLOOR, curve, interval=(FLOOR - 1e-4, FLOOR + 1e-4)).status == "below the floor"
+    assert wrong <= binom.ppf(1 - 1e-4, n_runs, 0.05)
+
+
+def test_a_curve_that_rises_to_above_the_floor_is_not_there() -> None:
+    needed = samples_needed(FLOOR, [(100, 0.02, 1_000), (200, 0.05, 1_000), (400, 0.12, 1_000)], interval=(0.08, 0.12))
+    assert needed.status == "cannot tell"
+    assert "2.00 points above the floor" in str(needed)
 
 
 def test_repeats_on_the_same_rows_do_not_make_a_model_surer() -> None:
@@ -189,7 +206,10 @@ def test_barely_there_says_how_sure() -> None:
     errors = errors_of(0.0099 * 8_000**0.5, 0.5)
     needed = samples_needed(FLOOR, points(errors, 2_000), interval=(0.095, 0.105), within=0.01)
     assert needed.status == "already there"
-    assert "though with 95% confidence only with" in str(needed)
+    assert "as observed; these test rows are too few to be sure of it" in str(needed)
+    surer = samples_needed(FLOOR, points(errors, 50_000), interval=(0.0998, 0.1002), within=0.01)
+    assert surer.status == "already there"
+    assert "though with 95% confidence only with about" in str(surer)
 
 
 def test_inputs_of_any_shape_and_order_agree() -> None:

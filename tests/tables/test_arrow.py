@@ -6,9 +6,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import feather
 
 from bayesfloor import DataError
 from bayesfloor.tables.open import n_rows_of, open_table
@@ -108,6 +110,16 @@ def test_names_that_are_no_text(tmp_path: Path, name: str) -> None:
     path.write_bytes(data.replace(b"behind", b"behin\xff"))
     with pytest.raises(DataError, match=f"{name} is no .* file, or it is cut short"):
         open_table(path)
+
+
+def test_damaged_metadata_of_pandas_are_not_read(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": np.arange(5.0), "label": list("abaab")})
+    path = tmp_path / "t.feather"
+    feather.write_feather(frame, path, compression="uncompressed")
+    data = path.read_bytes()
+    assert b'"index_columns"' in data
+    path.write_bytes(data.replace(b'"index_columns"', b'"index_co\x01umns"'))
+    assert open_table(path).frame(["x", "label"]).equals(frame)
 
 
 @pytest.mark.parametrize("name", ["t.feather", "t.parquet"])

@@ -16,6 +16,7 @@ from ..errors import DataError, DataTypeError, ParameterError
 from ..rows.labels import encode_labels, plain
 from ..utils.checks import listed
 from ..utils.intervals import ConfidenceInterval, check_level, score_interval
+from .doubts import SEVERITIES
 from .result import FloorResult
 from .rule import check_carried
 
@@ -24,8 +25,9 @@ __all__ = ["Comparison", "compare"]
 
 _CLOSE, _CLOSE_SHARE = 0.02, 0.25  # a model is at the floor if it can be no further from it, in points or as a share
 _CHANCE = 1e-3  # class shares less likely than this are not those of the floor
-# With these the floor may lie well below its estimate: structure that more rows, or other models, would find.
-_TOO_HIGH = ("still-falling", "few-rows-per-column", "scores-of-training-rows")
+# With these, and with any serious one, the floor may lie well below its estimate: structure that more rows, other
+# models or the columns themselves would show. What an old result doubted is not known.
+_TOO_HIGH = ("still-falling", "few-rows-per-column", "floor-of-scores", "unknown")
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,9 @@ class Comparison:
         includes 0 but reaches more than two points, and more than a quarter of the floor, above it, or where the floor
         itself may have been estimated too high (`doubts`), nothing was shown: "cannot tell".
     doubts : tuple of str
-        Signs that the floor was estimated too high: its learning curve still falls, it has few rows per column, nothing
-        was found that beats naming one class, or the model errs less than the whole library, beyond chance.
+        Signs that the floor was estimated too high: its learning curve still falls, it has few rows per column or is
+        that of scores, nothing was found that beats naming one class, or the model errs less than the whole library, or
+        than the floor, beyond the chance of its test.
     notes : tuple of str
         What may make the two figures hard to compare.
     """
@@ -80,7 +83,7 @@ class Comparison:
         """The verdict in a few words."""
         if self.verdict == "room":
             return f"room of {self._points}"
-        if self.verdict == "cannot tell" and self._is_close:
+        if self.verdict == "cannot tell" and self.is_close:
             return "cannot tell: near the estimated floor, which may be too high"
         if self.verdict == "cannot tell":
             return f"cannot tell: at the floor, or up to {100 * self.excess_interval.high:.1f} points above it"
@@ -96,18 +99,16 @@ class Comparison:
         if self.verdict == "below the floor":
             return self._below
         left = f"{100 * self.excess_interval.high:.1f}"
-        if self.verdict == "cannot tell" and self._is_close:
-            rest = "A better model may find what the library has not."
-            if self.error_interval.high < self.floor:
-                rest = f"The model itself shows that the floor is not above {self.error_interval.high:.1%}."
+        if self.verdict == "cannot tell" and self.is_close:
             return (
                 f"Cannot tell: the difference to the estimated floor is {self._points}, but that floor may be too "
-                f"high: {'; '.join(self.doubts)}. {rest}"
+                f"high: {'; '.join(self.doubts)}."
             )
         if self.verdict == "cannot tell":
+            besides = f" Besides, the floor may be too high: {'; '.join(self.doubts)}." if self.doubts else ""
             return (
                 f"Cannot tell: the model is at the floor, or up to {left} points above it. The difference is "
-                f"{self._points}; {self.missing} would tell."
+                f"{self._points}; {self.missing} would tell.{besides}"
             )
         return (
             f"At the floor: no room can be shown. The difference is {self._points}; up to {left} points may be left, "
@@ -128,8 +129,8 @@ class Comparison:
         )
 
     @property
-    def _is_close(self) -> bool:
-        """Whether the intervals alone would say "at the floor"."""
+    def is_close(self) -> bool:
+        """Whether the intervals alone, without the doubts, would say "at the floor"."""
         return self.excess_interval.low <= 0 and self.excess_interval.high <= max(_CLOSE, _CLOSE_SHARE * self.floor)
 
     @property
@@ -244,6 +245,8 @@ def compare(
     high = excess + math.hypot(error_interval.high - share, floor - floor_interval.low)
     verdict = "room" if low > 0 else "below the floor" if high < 0 else "at the floor"
     doubts = _doubts(result, error_interval)
+    if verdict == "at the floor" and error_interval.high < floor:
+        doubts += (f"the model itself shows that the floor is not above {error_interval.high:.1%}",)
     if verdict == "at the floor" and (doubts or high > max(_CLOSE, _CLOSE_SHARE * floor)):
         verdict = "cannot tell"
     return Comparison(
@@ -262,7 +265,9 @@ def compare(
 
 def _doubts(result: FloorResult, error_interval: ConfidenceInterval) -> tuple[str, ...]:
     """Signs that the floor was estimated too high, the model's own among them."""
-    found = [doubt.sentence for doubt in result.doubts if doubt.code in _TOO_HIGH]
+    found = [
+        doubt.sentence for doubt in result.doubts if doubt.code in _TOO_HIGH or SEVERITIES[doubt.code] == "serious"
+    ]
     if result.certificate is not None and result.certificate.classifier == "constant":
         found.append("nothing in the library was seen to err less than naming one class: it may have missed structure")
     pool, rows = result.evidence.get("error"), result.evidence.get("n")

@@ -38,6 +38,8 @@ __all__ = ["from_scores"]
 # with floors of 9 and 16 % erred on at most 0.1 % and left 0.13 % of doubt; honest scores of one with floor 0.6 % left
 # 0.4 %. Chosen by looking at these, and not tested on many others.
 _HARDLY_WRONG, _HARDLY_DOUBT = 0.005, 0.002
+# Of the error of naming the largest class: where that errs hardly ever, hardly an error is no sign of memory.
+_FAR_BELOW_MAJORITY = 0.1
 
 
 def from_scores(
@@ -59,8 +61,8 @@ def from_scores(
     ----------
     scores : array-like of shape (N, C), (N,) or (N, m)
         *Out-of-sample* probabilities or logits with one column per class, in the order of the sorted labels; for two
-        classes also one column, the probability or logit of the second. Any other number of columns is
-        taken as an embedding and given to `estimate`, with the further options.
+        classes also one column, the probability or logit of the second. Where the largest tie, the first counts.
+        Any other number of columns is taken as an embedding and given to `estimate`, with the further options.
     y : array-like of shape (N,)
     confidence_level, random_state, n_jobs
         As in `estimate`.
@@ -108,7 +110,8 @@ def from_scores(
         for level in (confidence_level, (1 + confidence_level) / 2)
     )
     majority = 1 - float(shrunk_shares(data.class_counts).max())
-    memorised = wrong <= _HARDLY_WRONG * len(tested) and min(p.plugin for p in posteriors) <= _HARDLY_DOUBT
+    most_wrong, most_doubt = (min(most, _FAR_BELOW_MAJORITY * majority) for most in (_HARDLY_WRONG, _HARDLY_DOUBT))
+    memorised = wrong <= most_wrong * len(tested) and min(p.plugin for p in posteriors) <= most_doubt
     # The plug-in of calibrated scores is less noisy than balls or errors, and was nearer to known floors than balls;
     # means of plug-in and error did about as well. Balls do not take the posterior to increase with the score: where
     # they are full, the interval reaches them.

@@ -100,6 +100,7 @@ def doubts(
                 error=evidence.error,
                 training_rows=training.rows,
                 training_rows_possible=training.most,
+                all_rows_used=training.everything,
             )
         )
     if width > _WIDE:

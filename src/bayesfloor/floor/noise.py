@@ -145,11 +145,11 @@ def noise_check(
         "n_jobs": n_jobs,
         "progress": progress,
     }
-    clean = estimate(X, y, **options)
     classes, codes = encode_labels(y)
     n_classes = len(classes)
     if n_classes * _FEWEST > len(codes) / 2:
         raise DataError(f"{len(codes)} rows of {n_classes} classes are too few to check with replaced labels")
+    clean = estimate(X, y, **options)
     estimated = []
     for rho in shares:
         rng = np.random.default_rng([random_state, int(1e6 * rho)])

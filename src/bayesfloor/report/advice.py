@@ -49,7 +49,7 @@ ADVICE = (
     Advice(
         "still-falling",
         "the error fell by over a twentieth from half to all rows, and all rows were used",
-        lambda result, figures: _falls(figures) and not _has_spare_rows(figures),
+        lambda result, figures: _falls(figures) and bool(figures.get("all_rows_used", True)),
         "Collect more rows",
         "The learning curve is still falling: any model gains from more rows, and the estimate gets tighter.",
     ),
@@ -176,7 +176,7 @@ def _model(result: FloorResult, comparison: Comparison | None) -> list[tuple[str
             )
         ]
     left = comparison.excess_interval.high
-    if comparison.verdict == "cannot tell" and comparison.doubts:
+    if comparison.verdict == "cannot tell" and comparison.is_close:
         return [
             (
                 "Go on while the model still gains",
@@ -224,9 +224,9 @@ def _labels(result: FloorResult) -> list[tuple[str, str]]:
         (
             "Look again at the labels that look wrong",
             f"{many} wrong ({share:.1%} of the rows): less than half as probable as that label is on average, where "
-            "other classes are at least as probable as on average in their own rows. If they are mistakes, correcting "
-            f"them lowers the floor by up to {100 * min(share, result.floor):.1f} points. Some of them will be right: "
-            "an ambiguous row looks the same.",
+            "the other classes, alone or together, are as probable as in their own rows. If they are mistakes, "
+            f"correcting them lowers the floor by up to {100 * min(share, result.floor):.1f} points. Some of them will "
+            "be right: an ambiguous row looks the same.",
         )
     ]
 

@@ -127,8 +127,8 @@ def samples_needed(
     SamplesNeeded
         It says "cannot tell" when the curve does not clearly fall, when four sizes or more show that it levels off
         too high, or when the answer lies more than a hundred times beyond the largest training set seen. It says "below
-        the floor" when the upper limit of the last error lies below the floor, or the last error does while the curve
-        still falls there by more than its noise: the floor was estimated too high, whatever its interval.
+        the floor" when the upper limit of the last error lies below the floor, or when the last error does and the
+        curve still falls by so much that its next step would: the floor was estimated too high, whatever its interval.
 
     Examples
     --------
@@ -187,8 +187,16 @@ def samples_needed(
             f"cannot tell: the curve levels off near {end:.2%}, and does not look as if it came {near}; if it stays "
             "there no number of rows is enough, and a better model is needed",
         )
+    if n <= sizes[-1] and errors[-1] > floor + within:
+        return answer(
+            "cannot tell",
+            f"cannot tell: the curve does not fall as more rows should make it; with {_rows(sizes[-1])} this model is "
+            f"{100 * (errors[-1] - floor):.2f} points above the floor ({floor:.2%})",
+        )
     if n <= sizes[-1]:
         sure = "" if high <= sizes[-1] else f", though with {100 * level:g}% confidence only with {_about(high)}"
+        if math.isinf(high):
+            sure = ", as observed; these test rows are too few to be sure of it"
         reason = f"already there: with {_rows(sizes[-1])} this model is {near}{sure}"
         return answer("already there", reason, n, ConfidenceInterval(low, high, level), exponent)
     # Draws without a slope are not evidence of a slow one: the curve may as well have ended above the floor.
@@ -234,18 +242,22 @@ def _shows_floor_too_high(
     # Repeats may have been tested on the same rows: those of one count.
     n_test = max(point.n_test for point in given if point.n_train == last.n_train)
     limit = error_limit(last.error, n_test, (1 + level) / 2)
-    if limit < floor:
-        least, sure = floor - limit, f" with {100 * level:g}% confidence"
-    else:
-        if len(curve) < 2:
+    by = f"by at least {100 * (floor - limit):.2f} points with {100 * level:g}% confidence"
+    if limit >= floor:
+        if len(curve) < _FEWEST_POINTS:
             return None
+        # Another step, smaller than the last as that was than the one before, must lead below the floor beyond noise.
         noise = _noise(curve[-2:])[1]
-        if curve[-2].error - last.error <= float(ndtri((1 + level) / 2)) * math.hypot(*noise):
+        before, step = curve[-3].error - curve[-2].error, curve[-2].error - last.error
+        if step <= float(ndtri((1 + level) / 2)) * math.hypot(*noise):
             return None
-        least, sure = floor - last.error, " as observed, and the curve still falls"
+        end = last.error - step * (step / before if before > step else 1.0)
+        if floor - end <= float(ndtri((1 + level) / 2)) * noise[-1]:
+            return None
+        by = f"since the curve still falls: another such step leads to about {max(0.0, end):.1%}"
     return (
         f"below the floor: with {_rows(last.n_train)} this model errs {last.error:.2%}, and the floor is said to be "
-        f"{floor:.2%}. Most likely the floor was estimated too high, by at least {100 * least:.2f} points{sure}; "
+        f"{floor:.2%}. Most likely the floor was estimated too high, {by}; "
         "otherwise test rows have leaked into training. Estimate it again from more rows, with effort='thorough' or "
         "with this model among classifiers="
     )

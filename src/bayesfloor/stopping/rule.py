@@ -144,8 +144,8 @@ class FloorStopping:
     (14, 'at the floor')
     >>> print(stopping)  # doctest: +NORMALIZE_WHITESPACE
     round 14: error 10.30% on 20,000 rows, 0.30 points above the floor (10.00%), at most 0.85 with 95% confidence
-    at the floor: observed within 1 point for 3 rounds, and with 95% confidence at most 2 above it and 0.58 still to
-    fall: the data are the limit now
+    at the floor: observed at most 1 point above it for 3 rounds; with 95% confidence at most 2 above it, and 0.58 to
+    fall in as many rounds again: the data are the limit now
     """
 
     def __init__(
@@ -291,10 +291,12 @@ class FloorStopping:
         assert look.further_fall is not None
         self.status, self.stopped = "at the floor", True
         self.reason = (
-            f"observed within {points(self.min_delta)} for {_IN_A_ROW} rounds, and with "
-            f"{100 * self.confidence_level:g}% confidence at most {200 * self.min_delta:g} above it and "
-            f"{100 * max(0.0, look.further_fall):.2f} still to fall: the data are the limit now"
+            f"observed at most {points(self.min_delta)} above it for {_IN_A_ROW} rounds; with "
+            f"{100 * self.confidence_level:g}% confidence at most {200 * self.min_delta:g} above it, and "
+            f"{100 * max(0.0, look.further_fall):.2f} to fall in as many rounds again: the data are the limit now"
         )
+        if error_limit(look.error, look.n_samples, self.confidence_level) < self.floor:
+            self.reason += "; the model itself shows that the floor was estimated too high"
         if self.doubts:
             self.reason += f", if the floor is right, which has doubts about itself: {'; '.join(self.doubts)}"
 

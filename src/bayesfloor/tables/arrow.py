@@ -54,7 +54,8 @@ class ArrowFile(TableFile):
                         f"column {column!r} of {self._name} holds {kind}: give each value a column of its own"
                     )
             for batch in _at_most(chunk_rows(len(columns)), self._batches(columns)):
-                table = pa.Table.from_batches([batch]).select(list(columns))
+                # Of the metadata nothing is needed, and damaged ones are parsed even where they are to be ignored.
+                table = pa.Table.from_batches([batch]).select(list(columns)).replace_schema_metadata(None)
                 # Whole numbers stay whole where some are missing.
                 nullable = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}
                 yield self._plain(table).to_pandas(
