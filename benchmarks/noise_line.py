@@ -62,8 +62,8 @@ def page(done: list[Record]) -> str:
         "standard deviation that replaced labels give to the errors of the best classifier (formula: `noise_check`). "
         '"95 % factor" is by how much that has to be multiplied so that 95 % of the runs have no gap beyond the limit '
         f"of Bonferroni, {limit:.2f} standard errors. `noise_check` multiplies by {noise.SPREAD:g}: the larger of that "
-        "factor and the root mean square, over all runs, rounded up to a tenth. The last column is of the same runs that "
-        "the factor was taken from: on others more may be called off.",
+        "factor and the root mean square, over all runs, rounded up to a tenth. The last column is of the same runs "
+        "that the factor was taken from: on others more may be called off.",
         "",
         "| runs | number | root mean square of gap / deviation | 95 % factor | called off |",
         "|---|---|---|---|---|",
