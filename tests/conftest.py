@@ -44,7 +44,26 @@ def whole_library(use_learners: Callable[..., None]) -> None:
 
 
 @pytest.fixture(scope="session")
-def client() -> Iterator[Any]:
+def patient_loops() -> Iterator[None]:
+    """distributed fails where the thread of an event loop takes over ten seconds to start; busy machines need more."""
+    utils = pytest.importorskip("distributed.utils")
+    start_loop = utils.LoopRunner._start_unlocked
+
+    def start_patiently(self: Any) -> None:
+        for _ in range(5):
+            try:
+                return start_loop(self)
+            except AssertionError:
+                self._loop_thread = None
+        return start_loop(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(utils.LoopRunner, "_start_unlocked", start_patiently)
+        yield
+
+
+@pytest.fixture(scope="session")
+def client(patient_loops: None) -> Iterator[Any]:
     """Of a Dask cluster of two processes, for all tests: starting one costs as much as what most of them do on it."""
     distributed = pytest.importorskip("distributed")
     import bayesfloor

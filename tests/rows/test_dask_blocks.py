@@ -39,6 +39,8 @@ from bayesfloor.rows.labels import encode_labels  # noqa: E402
 from bayesfloor.utils.parallel import Threads  # noqa: E402
 from waiting import PATIENCE, has_started, held_back, kill_worker, until, until_replaced  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("patient_loops")
+
 SOURCE = str(Path(bayesfloor.__file__).parents[1])
 UNEVEN = (70, 0, 1, 129, 60, 40)  # 300 rows
 
@@ -814,6 +816,25 @@ def test_connecting_by_address_client_cluster_or_default(client, monkeypatch):
     assert client.status == "running"
     with pytest.raises(ParameterError, match="cluster must be"), connect(7):
         pass
+
+
+@pytest.mark.parametrize("cluster", [None, "tcp://127.0.0.1:1"])
+def test_an_event_loop_that_starts_late_is_started_again(monkeypatch, cluster):
+    tries = []
+
+    def open_(*given, **options):
+        tries.append(options)
+        assert len(tries) > 2
+        return "a client"
+
+    monkeypatch.setattr(distributed, "get_client", lambda **options: (_ for _ in ()).throw(ValueError("none is open")))
+    with monkeypatch.context() as patch:
+        patch.setattr(distributed, "Client", type("Client", (), {"__new__": lambda cls, *a, **o: open_(*a, **o)}))
+        assert cluster_module.open_client(cluster) == ("a client", True)
+        tries.clear()
+        patch.setattr(cluster_module, "_TRIES", 2)
+        with pytest.raises(ClusterError, match="is this machine overloaded"):
+            cluster_module.open_client(cluster)
 
 
 def _started(tmp_path, *arguments):

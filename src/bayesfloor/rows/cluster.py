@@ -3,7 +3,7 @@
 import time
 import warnings
 from asyncio import CancelledError as AsyncCancelled
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -15,6 +15,7 @@ from ..utils.parallel import Progress, n_threads
 __all__ = ["CANCELLED", "BlockFailed", "close_client", "connect", "dask_module", "is_dask", "reported", "wait_for"]
 
 _CONNECT_SECONDS = 10
+_TRIES = 4  # of starting a client's event loop
 _LOOK_AFTER = 5.0  # seconds without news after which workers are counted
 _WITHOUT_WORKERS = 120.0  # seconds without a single worker after which nobody is expected to come
 _UNLIKE = "scheduler and workers need the same version of bayesfloor as here: install it on each of them"
@@ -79,7 +80,7 @@ def open_client(cluster: Any) -> tuple[Any, bool]:
         options = {"processes": False, "n_workers": 1, "threads_per_worker": n_threads(-1), "dashboard_address": None}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that the port of another cluster's pages is in use
-            return distributed.Client(**options, set_as_default=False), True
+            return _start(lambda: distributed.Client(**options, set_as_default=False)), True
     address = cluster if isinstance(cluster, str) else getattr(cluster, "scheduler_address", None)
     if not isinstance(address, str):
         raise ParameterError(
@@ -87,12 +88,27 @@ def open_client(cluster: Any) -> tuple[Any, bool]:
         )
     try:
         given = cluster.strip() if isinstance(cluster, str) else cluster
-        return distributed.Client(given, timeout=_CONNECT_SECONDS, set_as_default=False), True
+        return _start(lambda: distributed.Client(given, timeout=_CONNECT_SECONDS, set_as_default=False)), True
     except (*_GONE, ValueError, RuntimeError) as error:
         why = " ".join(str(error).split())[:200]
         raise ClusterError(
             f"no scheduler answers at {address}: is it running, and reachable from here? ({why})"
         ) from None
+
+
+def _start(open_: Callable[[], Any]) -> Any:
+    """A client; tried again where its thread did not start in time.
+
+    distributed gives the thread of a client's event loop ten seconds and then fails with a bare assertion: a machine
+    with more to do than it can may need longer.
+    """
+    for _ in range(_TRIES - 1):
+        with suppress(AssertionError):
+            return open_()
+    try:
+        return open_()
+    except AssertionError:
+        raise ClusterError("Dask's event loop did not start in time: is this machine overloaded?") from None
 
 
 def close_client(client: Any) -> None:
