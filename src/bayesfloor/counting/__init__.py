@@ -1,4 +1,4 @@
-"""Exact ball counts, nearest labels, spanning tree; the only room that imports numba."""
+"""Exact ball counts, nearest labels, spanning tree."""
 
 import lazy_loader
 

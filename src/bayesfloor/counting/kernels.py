@@ -1,4 +1,4 @@
-"""Compiled loops over contiguous arrays: no checks, no options. The only module that imports numba.
+"""Compiled loops over contiguous arrays: no checks, no options.
 
 One definition of "within" holds everywhere: the float64 sum of squared differences, taken in the order of
 the features, is at most the squared radius. Products and boxes only decide where they are certain.
