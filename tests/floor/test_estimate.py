@@ -19,6 +19,7 @@ from bayesfloor.floor.noise import SPREAD, NoiseCheck, labels_noise, noise_check
 from bayesfloor.floor.result import FloorResult
 from bayesfloor.floor.rule import Evidence, ScoreSpace, judge, shrunk_shares
 from bayesfloor.library.cross_fit import assign_parts, cross_fit
+from bayesfloor.library.learners import KINDS
 from records import read_records
 
 # Where the claim is about the way rows go and not about the learners: two of them, and all of them in the long run.
@@ -43,7 +44,8 @@ def test_result_is_coherent(result: FloorResult) -> None:
     assert sum(result.class_error) == pytest.approx(result.floor)
     assert sum(share for *_, share in result.pairs()) == pytest.approx(result.floor)
     assert [point.n_train for point in result.learning_curve] == pytest.approx([400, 200, 100], abs=3)
-    assert {score.name.split()[0] for score in result.learners} >= {"linear", "trees", "boosting", "neighbours"}
+    kinds = {KINDS.get(score.learner, score.learner) for score in result.learners}
+    assert kinds >= {*KINDS.values()}
     assert result.posterior is not None
     np.testing.assert_allclose(result.posterior.sum(axis=1), 1)
     hardest = result.hardest_rows(5)

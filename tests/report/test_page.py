@@ -170,6 +170,12 @@ def test_numbers_of_rows_are_mapped_once(result: FloorResult, table: SimpleNames
     assert [row + 1 for row, _ in numbered.hardest_rows(50)] == shown
 
 
+def test_learners_that_were_left_behind_are_named(result: FloorResult) -> None:
+    page = render(replace(result, settings={**result.settings, "left_behind": ["distance", "linear"]}))
+    assert "where they were hopeless: distance, linear." in page
+    assert "hopeless" not in render(replace(result, settings={**result.settings, "left_behind": []}))
+
+
 def test_widths_are_points(result: FloorResult) -> None:
     width = 100 * (result.interval.high - result.interval.low)
     wide = next(doubt for doubt in result.doubts if doubt.code == "wide-interval")

@@ -76,6 +76,7 @@ def _page(options: Namespace, path: Path, result: Any, table: Table, comparison:
         _print(json.dumps({**result.to_dict(), **({"comparison": comparison.to_dict()} if comparison else {})}))
         return
     _say(options, f"{result}\n" if comparison is None else f"{result}\n\n{comparison}\n")
+    _say(options, f"estimated in {result.settings['seconds']:.1f} s")
     _print(f"report: {path}")
 
 

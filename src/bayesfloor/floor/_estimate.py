@@ -26,7 +26,7 @@ from ..rows.block_dataset import block_digest, varying_columns
 from ..rows.blocks import ArrayBlocks, Blocks, Part
 from ..rows.draws import Draws
 from ..rows.scaling import Standard
-from ..utils.parallel import Pieces, Progress, Workers, n_threads
+from ..utils.parallel import Pieces, Progress, Workers, n_threads, one_blas_thread
 from ._plan import measured_costs, memory_features
 from .balls import balls_on_columns, balls_on_scores, pair_table
 from .ceiling import HeldOut, held_out_errors
@@ -121,7 +121,7 @@ def estimate(
         progress=progress,
         started=started,
     )
-    with open_rows(X, y, target, groups, request, run) as rows:
+    with open_rows(X, y, target, groups, request, run) as rows, one_blas_thread():
         return _estimate(rows, request, run)
 
 
@@ -154,7 +154,7 @@ def _estimate(rows: LabelledRows, request: Request, run: Run) -> FloorResult:
         progress=request.progress,
     )
     trained, forests = _grow_forests(trained, rows, sample, draws, workers, request)
-    learned = trained.pool(request.progress)
+    learned = trained.pool(n_threads(request.n_jobs), request.progress)
     P, used = _score(rows, sample, learned, forests, pieces, request)
     with contextlib.closing(P):
         counted = _count(rows, sample, P, used, learned, priors, request)

@@ -117,6 +117,7 @@ def conclude(
         evidence=evidence.to_dict(),
         settings={
             **settings,
+            "left_behind": learned.fitted.left_behind,
             "confidence_level": confidence_level,
             "bayesfloor": version("bayesfloor"),
             "seconds": round(time.perf_counter() - started, 3),

@@ -2,13 +2,13 @@
 
 One fifth of the rows is held out. The models of fraction 1 (five folds) train on up to four fifths of the rows, those
 of fractions 1/2 and 1/4 on a half and a quarter of that, never on held-out rows: those then test a classifier that no
-choice made on them has touched.
+choice made on them has touched. The smallest are trained first: learners that they show to be hopeless go no further.
 """
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -19,8 +19,9 @@ from .._types import Codes, Floats, RowNumbers, Singles
 from ..errors import BayesfloorWarning, DataError
 from ..utils.parallel import Progress, Threads, Workers
 from .fold import Fold, Unseen, log_probabilities
-from .learners import LIBRARY, Learner, Models
+from .learners import LIBRARY, ON_TREES, Learner, Models
 from .pool import N_FOLDS, Stage
+from .race import survivors
 
 __all__ = [
     "N_MODELS",
@@ -64,6 +65,8 @@ class CrossFit:
         Fold of each row; fold 0 is held out.
     dropped : list of str
         Learners that failed, with the reason.
+    left_behind : list of str
+        Learners that were trained on quarters of the rows only: see `survivors`.
     library : Library
     tasks : list
     """
@@ -71,6 +74,7 @@ class CrossFit:
     stages: list[Stage]
     fold: Codes
     dropped: list[str]
+    left_behind: list[str]
     library: "Library"
     tasks: list[_Task]
 
@@ -160,14 +164,24 @@ def cross_fit(
         sets = [np.flatnonzero(quarter == (k + step) % N_MODELS[0.25]) for step in (1, 2)]
         tasks.append(_Task(0.25, train, [np.concatenate([s, held]) for s in sets] if k == 0 else sets, k))
     library = Library(n_classes, effort, seed, tuple((extra or {}).items()))
+    # What the models of quarters show to be hopeless is not trained on more rows.
+    quarters = [task for task in tasks if task.fraction == min(N_MODELS)]
+    results, failures = _train(X, y, library, quarters, "training on quarters", workers, progress)
+    left_behind: list[str] = []
+    if all(results):  # each has seen two classes at least
+        seen = _gather(quarters, results, y, n_classes)
+        kept = {**survivors(seen, y, free), **{name: [name] for name, _ in library.extra}}
+        left_behind = [learner for learner in dict.fromkeys(seen[0].learner) if learner not in kept]
+        library = replace(library, kept=kept)
     # The longest first, so that no thread is left with one at the end.
-    tasks.sort(key=lambda task: -len(task.train))
-    found = workers.map(_score_unseen, (X, y, library), tasks, "training", progress)
-    results, failures = [scores for scores, _ in found], [failed for _, failed in found]
-    dropped = sorted(set().union(*failures))
+    larger = sorted((task for task in tasks if task.fraction > min(N_MODELS)), key=lambda task: -len(task.train))
+    more_results, more_failures = _train(X, y, library, larger, "training", workers, progress)
+    tasks = quarters + larger
+    dropped = sorted(failures | more_failures)
     if dropped:
         warnings.warn(f"left out, because they failed: {'; '.join(dropped)}", BayesfloorWarning, stacklevel=3)
-    return CrossFit(_gather(tasks, results, y, n_classes), fold, dropped, library, tasks)
+    stages = _gather(tasks, results + more_results, y, n_classes)
+    return CrossFit(stages, fold, dropped, left_behind, library, tasks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,28 +192,61 @@ class Library:
     effort: str
     seed: int
     extra: tuple[tuple[str, Any], ...] = ()
+    kept: Mapping[str, Sequence[str]] | None = None  # settings by learner
 
     def fold(self, X: Floats, y: Codes, task: "_Task") -> Fold:
         """What a task trains on."""
-        return Fold(X[task.train], y[task.train], self.n_classes, self.seed + task.seed, self.effort)
+        kept = None if self.kept is None else frozenset().union(*self.kept.values())
+        return Fold(X[task.train], y[task.train], self.n_classes, self.seed + task.seed, self.effort, kept)
 
     def learners(self) -> dict[str, Learner]:
-        """All learners by name, the user's last."""
-        return {**LIBRARY, **{name: _wrap(name, model) for name, model in self.extra}}
+        """Learners by name, the user's last."""
+        everyone = {**LIBRARY, **{name: _wrap(name, model) for name, model in self.extra}}
+        return {name: learner for name, learner in everyone.items() if self.kept is None or name in self.kept}
 
 
-def _score_unseen(X: Floats, y: Codes, library: Library, task: _Task) -> tuple[dict[str, Any], list[str]]:
-    """What all learners, trained on the rows of a task, say of the rows they have not seen; and which failed."""
-    found: dict[str, dict[str, Singles]] = {}
+_Scores = dict[str, dict[str, Singles]]  # of rows not seen, by learner and setting
+
+
+def _train(
+    X: Floats,
+    y: Codes,
+    library: Library,
+    tasks: Sequence[_Task],
+    stage: str,
+    workers: Workers,
+    progress: Progress | None,
+) -> tuple[list[_Scores], set[str]]:
+    """What the learners say in each task, and which failed."""
+    # Two halves of each: more threads have something to do, and none is left with a long one at the end.
+    named = list(library.learners())
+    halves = [[name for name in named if name in ON_TREES], [name for name in named if name not in ON_TREES]]
+    work = [(task, names) for task in tasks for names in halves]
+    found = workers.map(_score_unseen, (X, y, library), work, stage, progress)
+    results = []
+    for (first, _), (second, _) in zip(found[::2], found[1::2], strict=True):
+        both = {**first, **second}
+        results.append({name: both[name] for name in named if name in both})
+    return results, set().union(*(failed for _, failed in found))
+
+
+def _score_unseen(
+    X: Floats, y: Codes, library: Library, work: tuple[_Task, Sequence[str]]
+) -> tuple[_Scores, list[str]]:
+    """What some learners, trained on the rows of a task, say of the rows they have not seen; and which failed."""
+    task, names = work
+    found: _Scores = {}
     failures: list[str] = []
     fold = library.fold(X, y, task)
-    if len(np.unique(fold.y)) < 2:
+    if len(np.unique(fold.y)) < 2 or not names:
         return found, failures  # see _gather
     unseen = Unseen(fold, X[np.concatenate(task.predict)])
+    learners = library.learners()
     with limit_fit_threads():
-        for name, learner in library.learners().items():
+        for name in names:
             try:
-                scores = {setting: model(unseen) for setting, model in learner(fold).items()}
+                models = learners[name](fold)
+                scores = {setting: model(unseen) for setting, model in models.items() if fold.wants(setting)}
                 found[name] = _check(scores, (len(unseen.X), library.n_classes))
             except Exception as error:  # one learner's trouble must not end the run
                 failures.append(f"{name} ({type(error).__name__}: {' '.join(str(error).split())[:120]})")
@@ -213,7 +260,7 @@ def limit_fit_threads() -> Iterator[None]:
     """One thread for each fit, and no checks of what was checked already."""
     import sklearn.ensemble  # its OpenMP has to be there to be found
 
-    # OpenMP's number of threads belongs to the thread that asks: boosting would start its own in each.
+    # OpenMP's number of threads belongs to the thread that asks: a user's boosting would start its own in each.
     # Checks of parameters and finiteness, done once, would cost small fits a tenth of their time.
     checked = sklearn.config_context(assume_finite=True, skip_parameter_validation=True)
     with _openmp().limit(limits=1, user_api="openmp"), checked:
@@ -250,6 +297,8 @@ def _gather(tasks: Sequence[_Task], results: list[Any], y: Codes, n_classes: int
     n = len(y)
     stages = []
     for fraction, copy in STAGES:
+        if not any(task.fraction == fraction for task in tasks):
+            continue
         logs = np.zeros((len(keys), n, n_classes), dtype=np.float32)
         sizes = []
         for task, found, use in zip(tasks, results, usable, strict=True):

@@ -10,13 +10,14 @@ from scipy.linalg import solve_triangular
 
 from .._types import Codes, Counts, Floats, RowNumbers
 
-__all__ = ["COMPONENTS", "WIDE", "Fold", "Scale", "Unseen", "columns_tried", "log_probabilities"]
+__all__ = ["COMPONENTS", "TREES", "WIDE", "Fold", "Forest", "Scale", "Unseen", "columns_tried", "log_probabilities"]
 
 
 _LEAST = 1e-4  # no probability is below this: one learner's certainty must not veto all others
 _FAR = 8.0  # standardized features are clipped here
 WIDE = 256  # beyond so many columns, methods that need distances or covariances work on principal components
 COMPONENTS, _LEADING = 128, 60
+TREES = {"fast": 25, "balanced": 40, "thorough": 200}
 
 
 @dataclass(eq=False)
@@ -30,6 +31,8 @@ class Fold:
     n_classes : int
     seed : int
     effort : str
+    kept : frozenset of str, optional
+        Settings of learners to train; default: all.
     """
 
     X: Floats
@@ -37,6 +40,11 @@ class Fold:
     n_classes: int
     seed: int
     effort: str = "balanced"
+    kept: frozenset[str] | None = None
+
+    def wants(self, setting: str) -> bool:
+        """Whether this setting of a learner is to be trained."""
+        return self.kept is None or setting in self.kept
 
     @property
     def n(self) -> int:
@@ -83,7 +91,7 @@ class Fold:
     def column_weights(self) -> Floats:
         """Importance of each column to the trees."""
         # Trees of a handful of rows may not split at all: then no column is more important than another.
-        importances = np.nan_to_num(self.forest.feature_importances_[: self.X.shape[1]]) + 1e-6
+        importances = self.forest.importances[: self.X.shape[1]] + 1e-6
         return np.asarray(np.maximum(importances / importances.max(), 1e-3))
 
     @cached_property
@@ -92,18 +100,9 @@ class Fold:
         return Components.of(self.scale.apply(self.X) * np.sqrt(self.column_weights), _LEADING)
 
     @cached_property
-    def forest(self) -> Any:
+    def forest(self) -> "Forest":
         """Extremely randomised trees on the columns and the distances from the centre."""
-        from sklearn.ensemble import ExtraTreesClassifier
-
-        trees = ExtraTreesClassifier(
-            {"fast": 40, "balanced": 60, "thorough": 200}[self.effort],
-            min_samples_leaf=3,
-            max_features=columns_tried(self.X.shape[1]),
-            random_state=self.seed,
-            n_jobs=1,
-        )
-        return trees.fit(self.own.with_radial, self.y)
+        return Forest.grow(self.own.with_radial, self.y, TREES[self.effort], columns_tried(self.X.shape[1]), self.seed)
 
 
 @dataclass(eq=False)
@@ -154,6 +153,48 @@ class Unseen:
         if len(weights) <= WIDE:
             return self.standard * weights
         return self.fold.weighted_components.apply(self.scaled * np.sqrt(weights))
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Extremely randomised trees; what `ExtraTreesClassifier` does besides costs as much as the trees of a few rows."""
+
+    trees: list[Any]
+
+    @classmethod
+    def grow(cls, X: Floats, y: Codes, n_trees: int, max_features: int | str, seed: int) -> "Forest":
+        """Trees with leaves of three rows at least."""
+        from sklearn.tree import ExtraTreeClassifier
+
+        rows = np.ascontiguousarray(X, dtype=np.float32)
+        seeds = np.random.default_rng(seed).integers(2**31, size=n_trees)
+        return cls(
+            [
+                ExtraTreeClassifier(min_samples_leaf=3, max_features=max_features, random_state=int(tree)).fit(
+                    rows, y, check_input=False
+                )
+                for tree in seeds
+            ]
+        )
+
+    @property
+    def classes(self) -> Codes:
+        """Codes that the training rows have."""
+        return np.asarray(self.trees[0].classes_)
+
+    @property
+    def importances(self) -> Floats:
+        """Of each column, adding up to 1; all 0 if no tree has a split."""
+        total = np.sum([tree.feature_importances_ for tree in self.trees], axis=0)
+        return np.asarray(total / max(total.sum(), 1e-12))
+
+    def predict(self, X: Floats) -> Floats:
+        """Mean probabilities of `classes`."""
+        rows = np.ascontiguousarray(X, dtype=np.float32)
+        total = self.trees[0].predict_proba(rows, check_input=False)
+        for tree in self.trees[1:]:
+            total += tree.predict_proba(rows, check_input=False)
+        return np.asarray(total / len(self.trees))
 
 
 @dataclass(frozen=True, eq=False)

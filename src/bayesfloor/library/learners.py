@@ -10,13 +10,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.special import log_softmax
 
 from .._types import Codes, Floats
 from .fold import COMPONENTS, WIDE, Fold, Scale, Unseen, log_probabilities
+from .logistic import Logistic, fit_path
 
-__all__ = ["FOREST", "LIBRARY", "MOST_SETTINGS", "Learner", "Models", "n_landmarks"]
+__all__ = ["FOREST", "KINDS", "LIBRARY", "MOST_SETTINGS", "ON_TREES", "Learner", "Models", "n_landmarks", "steps"]
 
 Models = dict[str, Callable[[Unseen], Floats]]
 Learner = Callable[[Fold], Models]
@@ -34,25 +35,20 @@ def _from_scores(scores: Floats) -> Floats:
 
 def _logistic(fold: Fold, columns: Callable[[Unseen], Floats], penalties: Sequence[float], name: str) -> Models:
     """Logistic regression on columns made of the rows."""
-    from sklearn.linear_model import LogisticRegression
 
-    found: Models = {}
-    A = columns(fold.own)
-    for c in penalties:
-        model = LogisticRegression(C=c, max_iter=60, tol=1e-3).fit(A, fold.y)
+    def predict(unseen: Unseen, model: Logistic) -> Floats:
+        P = model.predict(unseen.once(name, lambda: columns(unseen)))
+        return log_probabilities(P, model.classes, fold.n_classes)
 
-        def predict(unseen: Unseen, model: LogisticRegression = model) -> Floats:
-            P = model.predict_proba(unseen.once(name, lambda: columns(unseen)))
-            return log_probabilities(P, model.classes_, fold.n_classes)
-
-        found[f"{name} {c:g}"] = predict
-    return found
+    penalties = [c for c in penalties if fold.wants(f"{name} {c:g}")]
+    models = fit_path(columns(fold.own), fold.y, penalties) if penalties else []
+    return {f"{name} {c:g}": partial(predict, model=model) for c, model in zip(penalties, models, strict=True)}
 
 
 def _standardize(fold: Fold, expanded: Callable[[Unseen], Floats]) -> Callable[[Unseen], Floats]:
     """The same columns, standardized by the training rows."""
-    scale = Scale.of(expanded(fold.own))
-    return lambda unseen: scale.apply(expanded(unseen))
+    scale = Scale.of(fold.own.once("expanded", lambda: expanded(fold.own)))
+    return lambda unseen: scale.apply(unseen.once("expanded", lambda: expanded(unseen)))
 
 
 def linear(fold: Fold) -> Models:
@@ -142,31 +138,50 @@ def gaussian(fold: Fold) -> Models:
     variances = [(np.diag(S) * k + np.diag(pooled) * 4) / (k + 4) for S, k in zip(own, counts, strict=True)]
     L = np.linalg.cholesky(shared)
     sizes = [np.trace(solve_triangular(L, solve_triangular(L, S, lower=True).T, lower=True)) / d for S in own]
-    spheres = [max(size, 0.05) * shared if k > 1 else shared for size, k in zip(sizes, counts, strict=True)]
+    spheres = np.where(counts > 1, np.maximum(sizes, 0.05), 1.0)
 
-    def densities(covariances: Sequence[Floats], heavy: bool = False) -> Callable[[Unseen], Floats]:
+    def unlike(covariances: Sequence[Floats]) -> Callable[[Unseen], Floats]:
+        """Of classes with a matrix each."""
         factors = [np.asarray(np.linalg.cholesky(covariance), dtype=np.float64) for covariance in covariances]
-        return partial(_density_scores, means=means, factors=factors, prior=fold.prior, heavy=heavy)
+        volumes = np.array([np.log(np.diag(factor)).sum() for factor in factors])
+
+        def squared(unseen: Unseen) -> Floats:
+            T = unseen.standard
+            pairs = zip(means, factors, strict=True)
+            return np.stack([(solve_triangular(F, (T - m).T, lower=True) ** 2).sum(axis=0) for m, F in pairs], axis=1)
+
+        return partial(_density_scores, squared=squared, volumes=volumes, prior=fold.prior)
+
+    def alike(scales: Floats, heavy: bool = False) -> Callable[[Unseen], Floats]:
+        """Of classes that have one matrix, each times a number: rows are turned once for all of them."""
+        centres = solve_triangular(L, means.T, lower=True)
+
+        def from_centres(unseen: Unseen) -> Floats:
+            return _squared(solve_triangular(L, unseen.standard.T, lower=True).T, centres.T)
+
+        def squared(unseen: Unseen) -> Floats:
+            return unseen.once("distances from means", lambda: from_centres(unseen)) / scales
+
+        volumes = d / 2 * np.log(scales)
+        return partial(_density_scores, squared=squared, volumes=volumes, prior=fold.prior, heavy=heavy and d)
 
     return {
-        "gaussian shared": densities([shared] * fold.n_classes),
-        "gaussian own": densities([(1 - w) * S + w * shared for S, w in zip(own, weight, strict=True)]),
-        "gaussian half": densities([0.4 * S + 0.6 * shared for S in own]),
-        "gaussian diagonal": densities([np.diag(v) for v in variances]),
-        "sphere": densities(spheres),
-        "sphere heavy": densities(spheres, heavy=True),
+        "gaussian shared": alike(np.ones(fold.n_classes)),
+        "gaussian own": unlike([(1 - w) * S + w * shared for S, w in zip(own, weight, strict=True)]),
+        "gaussian half": unlike([0.4 * S + 0.6 * shared for S in own]),
+        "gaussian diagonal": unlike([np.diag(v) for v in variances]),
+        "sphere": alike(spheres),
+        "sphere heavy": alike(spheres, heavy=True),
     }
 
 
-def _density_scores(unseen: Unseen, means: Floats, factors: Sequence[Floats], prior: Floats, heavy: bool) -> Floats:
-    """Log-probabilities under Gaussians, or under heavy-tailed (Student, 3 degrees) distributions."""
-    T = unseen.standard
-    scores, d = np.empty((len(T), len(means))), T.shape[1]
-    for c, L in enumerate(factors):
-        squared = (solve_triangular(L, (T - means[c]).T, lower=True) ** 2).sum(axis=0)
-        energy = (3 + d) / 2 * np.log1p(squared / 3) if heavy else squared / 2
-        scores[:, c] = np.log(prior[c]) - np.log(np.diag(L)).sum() - energy
-    return _from_scores(scores)
+def _density_scores(
+    unseen: Unseen, squared: Callable[[Unseen], Floats], volumes: Floats, prior: Floats, heavy: int = 0
+) -> Floats:
+    """Log-probabilities from squared distances, under Gaussians, or Student's distribution (3 degrees) in d columns."""
+    distances = squared(unseen)
+    energy = (3 + heavy) / 2 * np.log1p(distances / 3) if heavy else distances / 2
+    return _from_scores(np.log(prior) - volumes - energy)
 
 
 def mixtures(fold: Fold) -> Models:
@@ -215,7 +230,9 @@ def weighted_neighbours(fold: Fold) -> Models:
 def _neighbours(fold: Fold, columns: Callable[[Unseen], Floats], name: str) -> Models:
     from ..counting._nearest import nearest_labels
 
-    ks = [k for k in (5, 15, 45, 135) if k < fold.n // 3]
+    ks = [k for k in (5, 15, 45, 135) if k < fold.n // 3 and fold.wants(f"{name} {k}")]
+    if not ks:
+        return {}
     Z = columns(fold.own)
 
     def votes(unseen: Unseen) -> dict[int, Floats]:
@@ -234,38 +251,44 @@ def _neighbours(fold: Fold, columns: Callable[[Unseen], Floats], name: str) -> M
     return {f"{name} {k}": partial(predict, k=k) for k in ks}
 
 
+# Of kernels, relative to the median squared distance of landmarks; each is four times the one before.
+_WIDTHS, _RIDGES = (0.3, 1.2, 4.8), (10.0, 1.0, 0.1)
+_JITTER = 1e-5  # of the landmarks' kernel matrix, which is close to singular where the kernel is wide
+
+
 def kernel(fold: Fold) -> Models:
     """Ridge regression of the class indicators on a Gaussian kernel at some of the rows (Nystroem), several widths."""
     Z = fold.own.weighted
     rng = np.random.default_rng(fold.seed)
     landmarks = Z[rng.permutation(fold.n)[: n_landmarks(*fold.X.shape)]]
-    to_train, between = _squared(Z, landmarks), _squared(landmarks, landmarks)
+    between = _squared(landmarks, landmarks)
     scale = float(np.median(between[np.triu_indices(len(landmarks), 1)])) or 1.0
     targets = np.eye(fold.n_classes)[fold.y] - fold.prior
+    widths = [w for w in _WIDTHS if any(fold.wants(f"kernel {w:g} {ridge:g}") for ridge in _RIDGES)]
+
+    def responses(unseen: Unseen, width: float) -> Floats:
+        def of_narrower() -> Floats:
+            if width / 4 in widths:
+                K = unseen.once(f"kernel {width / 4:g}", lambda: responses(unseen, width / 4))
+                return np.square(np.square(K))
+            return np.exp(-width / scale * _squared(unseen.weighted, landmarks))
+
+        return unseen.once(f"kernel {width:g}", of_narrower)
 
     def predict(unseen: Unseen, width: float, coefficients: Floats, offset: Floats) -> Floats:
-        def responses() -> Floats:
-            squared = unseen.once("distances to landmarks", lambda: _squared(unseen.weighted, landmarks))
-            return np.exp(-width / scale * squared)
-
-        P = unseen.once(f"kernel {width:g}", responses) @ coefficients + offset
-        return log_probabilities(np.clip(P, 3e-3, 1))
+        return log_probabilities(np.clip(responses(unseen, width) @ coefficients + offset, 3e-3, 1))
 
     found: Models = {}
-    for width in (0.3, 1.2, 5.0):
-        values, vectors = np.linalg.eigh(np.exp(-width / scale * between))
-        keep = values > 1e-5
-        map_ = vectors[:, keep] / np.sqrt(values[keep])
-        A = np.exp(-width / scale * to_train) @ map_
-        centre = A.mean(axis=0)
-        A -= centre
-        values, vectors = np.linalg.eigh(A.T @ A)
-        projected = vectors.T @ (A.T @ targets)
-        for ridge in (0.1, 1.0, 10.0):
-            # (k M - m) V D p is k times one matrix with a column per class: rows cost their kernel and little more.
-            solved = vectors @ (projected / (np.maximum(values, 0) + ridge)[:, None])
+    for width in widths:
+        K = responses(fold.own, width)
+        centre = K.mean(axis=0)
+        gram = K.T @ K - fold.n * np.outer(centre, centre)
+        products = K.T @ targets - np.outer(centre, targets.sum(axis=0))
+        penalty = np.exp(-width / scale * between) + _JITTER * np.eye(len(landmarks))
+        for ridge in _RIDGES:
+            solved = cho_solve(cho_factor(gram + ridge * penalty), products)
             found[f"kernel {width:g} {ridge:g}"] = partial(
-                predict, width=width, coefficients=map_ @ solved, offset=fold.prior - centre @ solved
+                predict, width=width, coefficients=solved, offset=fold.prior - centre @ solved
             )
     return found
 
@@ -335,8 +358,7 @@ def trees(fold: Fold) -> Models:
     """Extremely randomised trees."""
 
     def predict(unseen: Unseen) -> Floats:
-        P = fold.forest.predict_proba(unseen.with_radial)
-        P = np.exp(log_probabilities(P, fold.forest.classes_, fold.n_classes))
+        P = np.exp(log_probabilities(fold.forest.predict(unseen.with_radial), fold.forest.classes, fold.n_classes))
         return log_probabilities(0.98 * P + 0.02 * fold.prior)
 
     return {"trees": predict}
@@ -344,48 +366,43 @@ def trees(fold: Fold) -> Models:
 
 def boosting(fold: Fold) -> Models:
     """Histogram gradient boosting, small; of very many columns those that matter most to the trees."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
+    from .boosting import fit_boosting
 
     A = fold.own.with_radial
     kept: Any = slice(None)
     if A.shape[1] > WIDE:
-        kept = np.sort(np.argsort(-fold.forest.feature_importances_, kind="stable")[:COMPONENTS])
-    model = HistGradientBoostingClassifier(
-        max_iter=max(15, min(60, 240 // fold.n_classes)),
-        learning_rate=0.1 if fold.n_classes <= 4 else 0.15,
-        max_leaf_nodes=10,
-        min_samples_leaf=max(5, min(20, fold.n // (20 * fold.n_classes) + 3)),
-        l2_regularization=1.0,
-        early_stopping=False,
-        random_state=fold.seed,
-    ).fit(A[:, kept], fold.y)
+        kept = np.sort(np.argsort(-fold.forest.importances, kind="stable")[:COMPONENTS])
+    model = fit_boosting(
+        A[:, kept],
+        fold.y,
+        n_rounds=max(15, min(60, 240 // fold.n_classes)),
+        shrinkage=0.1 if fold.n_classes <= 4 else 0.15,
+        n_leaves=10,
+        min_rows=max(5, min(20, fold.n // (20 * fold.n_classes) + 3)),
+        penalty=1.0,
+    )
 
     def predict(unseen: Unseen) -> Floats:
-        return log_probabilities(model.predict_proba(unseen.with_radial[:, kept]), model.classes_, fold.n_classes)
+        return log_probabilities(model.predict_proba(unseen.with_radial[:, kept]), model.classes, fold.n_classes)
 
     return {"boosting": predict}
 
 
 def network(fold: Fold) -> Models:
     """Two hidden layers, two strengths of weight decay; few rounds, since more only made the small ones certain."""
-    from sklearn.neural_network import MLPClassifier
+    from .network import Network, train_network
 
     if fold.effort == "fast":
         return {}
     found: Models = {}
-    for decay in (0.6, 4.0):
-        model = MLPClassifier(
-            (64, 64),
-            alpha=decay,
-            batch_size=min(100, fold.n),
-            learning_rate_init=8e-3,
-            max_iter=int(np.clip(15_000 // fold.n, 10, 15)),
-            random_state=fold.seed,
-        ).fit(fold.own.standard.astype(np.float32), fold.y)
+    for decay in (4.0, 0.6):
+        if not fold.wants(f"network {decay:g}"):
+            continue
+        rounds = int(np.clip(15_000 // fold.n, 10, 15))
+        model = train_network(fold.own.standard, fold.y, fold.n_classes, decay=decay, rounds=rounds, seed=fold.seed)
 
-        def predict(unseen: Unseen, model: MLPClassifier = model) -> Floats:
-            # In double precision, so that a row's score does not depend on the rows it comes with.
-            return log_probabilities(model.predict_proba(unseen.standard), model.classes_, fold.n_classes)
+        def predict(unseen: Unseen, model: Network = model) -> Floats:
+            return log_probabilities(model.predict(unseen.standard))
 
         found[f"network {decay:g}"] = predict
     return found
@@ -409,3 +426,36 @@ LIBRARY: dict[str, Learner] = {
 
 # Settings of all learners together, where every one of them applies.
 MOST_SETTINGS = {"fast": 43, "balanced": 45, "thorough": 45}
+
+# Learners that need the trees of a fold, to predict or to weigh columns by.
+ON_TREES = ("weighted neighbours", "kernel", "trees", "boosting")
+
+# What a learner is like: the race (race.py) leaves one of each kind. Those not named are kinds of their own: trees,
+# boosting, kernels and networks see with many rows what they do not with few.
+KINDS = {
+    **dict.fromkeys(("linear", "quadratic", "additive", "distance"), "linear models"),
+    **dict.fromkeys(("gaussian", "mixtures"), "densities"),
+    **dict.fromkeys(("neighbours", "weighted neighbours"), "neighbours"),
+}
+
+
+def steps(learner: str, settings: Sequence[str]) -> list[list[str]]:
+    """Settings of a learner that are trained together, from the least to the most flexible.
+
+    Examples
+    --------
+    >>> steps("linear", ["linear 0.01", "linear 0.3"])
+    [['linear 0.01'], ['linear 0.3']]
+    >>> steps("neighbours", ["neighbours 5", "neighbours 15"])
+    [['neighbours 5', 'neighbours 15']]
+    """
+    found: dict[str, list[str]] = {}
+    for name in settings:
+        if learner == "kernel":
+            step = name.rpartition(" ")[0]  # all ridges of a width
+        elif learner in ("linear", "quadratic", "additive", "distance", "network") or name.startswith("cells"):
+            step = name
+        else:
+            step = learner
+        found.setdefault(step, []).append(name)
+    return list(found.values())

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from .._types import Codes, Floats, RowNumbers, Singles
@@ -13,7 +12,9 @@ __all__ = ["N_FOLDS", "Pool", "Stage", "assign_units", "pool_stage", "spaced"]
 
 N_FOLDS = 5
 _POOL_ROWS = 20_000  # rows that decide the weights of the pool
-_PENALTY = 1e-3
+_PENALTY, _SHIFT_PENALTY = 1e-3, 0.01
+_STEPS, _TOLERANCE = 50, 1e-7  # of Newton's method
+_LENGTHS = tuple(0.5**i for i in range(30))
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,27 +60,8 @@ class Pool:
                 best[learner] = j
         chosen = tuple(best.values())
         T = _centre(stage.logs[np.ix_(np.array(chosen), rows)])
-        n_classes = T.shape[2]
-        at, n, k = np.arange(len(rows)), len(rows), len(chosen)
-
-        def loss(theta: Floats) -> tuple[float, Floats]:
-            logs = log_softmax(np.tensordot(theta[:k], T, 1) + theta[k:], axis=1)
-            residual = np.exp(logs)
-            residual[at, truth] -= 1
-            residual /= n
-            penalty = _PENALTY * theta[:k] @ theta[:k] / 2 + 0.01 * theta[k:] @ theta[k:] / 2
-            slope = np.concatenate(
-                [
-                    np.tensordot(T, residual, ([1, 2], [0, 1])) + _PENALTY * theta[:k],
-                    residual.sum(axis=0) + 0.01 * theta[k:],
-                ]
-            )
-            return float(-logs[at, truth].mean() + penalty), slope
-
-        start = np.concatenate([np.full(k, 1 / k), np.zeros(n_classes)])
-        limits = [(0, None)] * k + [(None, None)] * n_classes
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": 60}).x
-        return cls(chosen, found[:k], found[k:])
+        theta = _weigh(T, truth)
+        return cls(chosen, theta[: len(chosen)], theta[len(chosen) :])
 
     def predict(self, stage: Stage, rows: RowNumbers) -> Floats:
         """Pooled probabilities of these rows."""
@@ -87,9 +69,62 @@ class Pool:
         return np.exp(log_softmax(np.tensordot(self.weights, T, 1) + self.shifts, axis=1))
 
 
+def _weigh(T: Floats, truth: Codes) -> Floats:
+    """Weights of the learners, none negative, and shifts of the classes; T are their log-probabilities, centred.
+
+    Newton's method on what is not held at 0 (Bertsekas, 1982): the loss is convex, and a dozen steps settle it.
+    """
+    k, n, n_classes = T.shape
+    flat, at = T.reshape(k, -1), np.arange(n)
+    ridge = np.concatenate([np.full(k, _PENALTY), np.full(n_classes, _SHIFT_PENALTY)])
+
+    def loss(theta: Floats) -> tuple[float, Floats]:
+        logs = log_softmax((theta[:k] @ flat).reshape(n, n_classes) + theta[k:], axis=1)
+        return float(-logs[at, truth].mean() + ridge @ theta**2 / 2), np.exp(logs)
+
+    theta = np.concatenate([np.full(k, 1 / k), np.zeros(n_classes)])
+    value, P = loss(theta)
+    for _ in range(_STEPS):
+        residual = P.copy()
+        residual[at, truth] -= 1
+        slope = np.concatenate([flat @ residual.ravel(), residual.sum(axis=0)]) / n + ridge * theta
+        is_held = (theta <= 0) & (slope > 0)
+        is_held[k:] = False
+        free = np.flatnonzero(~is_held)
+        if np.abs(slope[free]).max(initial=0.0) < _TOLERANCE:
+            break
+        curvature = _curvature(T, P)[np.ix_(free, free)] + np.diag(ridge[free])
+        step = np.zeros(len(theta))
+        step[free] = np.linalg.solve(curvature, slope[free])
+        for length in _LENGTHS:
+            trial = theta - length * step
+            trial[:k] = np.maximum(trial[:k], 0)
+            new_value, new_P = loss(trial)
+            if new_value <= value - 1e-4 * slope @ (theta - trial):
+                break
+        else:
+            break  # rounding is all that is left
+        theta, value, P = trial, new_value, new_P
+    return theta
+
+
+def _curvature(T: Floats, P: Floats) -> Floats:
+    """Second derivatives of the log-loss by weights and shifts."""
+    k, n, n_classes = T.shape
+    weighted = T * P
+    means = weighted @ np.ones(n_classes)  # a product: sums over a short last axis are slow
+    H = np.empty((k + n_classes, k + n_classes))
+    H[:k, :k] = weighted.reshape(k, -1) @ T.reshape(k, -1).T - means @ means.T
+    H[:k, k:] = weighted.sum(axis=1) - means @ P
+    H[k:, :k] = H[:k, k:].T
+    H[k:, k:] = np.diag(P.sum(axis=0)) - P.T @ P
+    return H / n
+
+
 def _centre(logs: Singles) -> Floats:
-    logs = logs.astype(np.float64)
-    return logs - logs.mean(axis=2, keepdims=True)
+    centred = logs.astype(np.float64)
+    centred -= (centred @ np.full(centred.shape[2], 1 / centred.shape[2]))[:, :, None]
+    return centred
 
 
 def spaced(rows: RowNumbers, most: int) -> RowNumbers:

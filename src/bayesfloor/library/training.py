@@ -9,10 +9,10 @@ import numpy as np
 from .._types import Codes, Floats
 from ..rows.dataset import Dataset
 from ..rows.draws import Draws
-from ..utils.parallel import Progress, Workers
+from ..utils.parallel import Progress, Threads, Workers
 from .arrangement import EFFORTS, Arrangement
 from .cross_fit import CrossFit, cross_fit
-from .pool import pool_stage
+from .pool import Stage, pool_stage
 
 __all__ = ["Learned", "Trained", "reweight", "train"]
 
@@ -45,16 +45,9 @@ class Trained:
     fitted: CrossFit
     draws: Draws
 
-    def pool(self, progress: Progress | None) -> "Learned":
+    def pool(self, threads: int, progress: Progress | None) -> "Learned":
         """Pool what the library says."""
-        stages = self.fitted.stages
-        pools: list[tuple[Floats, dict[str, float]]] = []
-        for stage in stages:
-            if progress is not None:
-                progress("pooling", len(pools), len(stages))
-            pools.append(pool_stage(stage, self.labels, self.draws.rng("pooling"), self.groups))
-        if progress is not None:
-            progress("pooling", len(pools), len(stages))
+        pools = Threads(threads).map(_pool, (self,), self.fitted.stages, "pooling", progress)
         P = [reweight(P, self.change) for P, _ in pools]
         return Learned(**{name: getattr(self, name) for name in self.__dataclass_fields__}, P=P, weights=pools[0][1])
 
@@ -77,6 +70,10 @@ class Learned(Trained):
     def posterior(self) -> Floats:
         """Probabilities by models of all rows, rows and classes in the order they came in."""
         return self.P[0][self.arrangement.back][:, self.arrangement.codes]
+
+
+def _pool(trained: Trained, stage: Stage) -> tuple[Floats, dict[str, float]]:
+    return pool_stage(stage, trained.labels, trained.draws.rng("pooling"), trained.groups)
 
 
 def train(

@@ -3,11 +3,13 @@
 import multiprocessing
 import numbers
 import os
+import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import Any, Protocol, TypeVar
 
@@ -15,12 +17,23 @@ from threadpoolctl import ThreadpoolController
 
 from ..errors import ParameterError
 
-__all__ = ["Pieces", "Progress", "Threads", "Workers", "available_memory", "check_memory", "n_threads", "run_tasks"]
+__all__ = [
+    "Pieces",
+    "Progress",
+    "Threads",
+    "Workers",
+    "available_memory",
+    "check_memory",
+    "n_threads",
+    "one_blas_thread",
+    "run_tasks",
+]
 
 Progress = Callable[[str, int, int], None]
 Task = TypeVar("Task")
 
 _GIB = 2**30
+_SWITCH = 5e-4  # seconds
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -73,6 +86,22 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Matrix products in one thread: several wait for each other longer than small products take."""
+    return _blas().limit(limits=1, user_api="blas")
+
+
+@contextmanager
+def _quick_switches() -> Iterator[None]:
+    """Threads hand over Python's lock ten times as often: one that comes back from compiled code waits less for it."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(min(before, _SWITCH))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
 def run_tasks(
     work: Callable[[Task], None],
     tasks: Iterable[Task],
@@ -85,7 +114,7 @@ def run_tasks(
     Progress is told at most ten times a second. On Ctrl-C, or the first error, no further task starts.
     """
     tasks = list(tasks)
-    with _blas().limit(limits=1, user_api="blas"):
+    with one_blas_thread():
         if threads <= 1 or len(tasks) <= 1:
             told = 0.0
             for done, task in enumerate(tasks, start=1):
@@ -105,7 +134,7 @@ def run_tasks(
                 work(task)
                 n_done[number] += 1
 
-        with ThreadPoolExecutor(threads) as pool:
+        with _quick_switches(), ThreadPoolExecutor(threads) as pool:
             try:
                 pending = {pool.submit(worker, number) for number in range(threads)}
                 while pending:
