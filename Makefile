@@ -3,12 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := $(BIN)/python
 
-.PHONY: help demo test test-slow lint check docs evidence leaderboard bench paper frameworks clean
+.PHONY: help demo test test-slow test-oldest lint check docs evidence leaderboard bench paper frameworks clean
 
 help:
 	@echo "make demo      a report of the floor of a bundled table, bayesfloor-demo.html"
 	@echo "make test      run the tests, all but the long ones"
 	@echo "make test-slow  run the long ones: claims that are averages over many samples"
+	@echo "make test-oldest  run the tests with the oldest versions that pyproject.toml allows, in .venv-oldest"
 	@echo "make check     tests, lint and types (make lint for the last two alone)"
 	@echo "make docs      the reference of all functions, from their docstrings (build/api)"
 	@echo "make evidence  regenerate every measured figure (long)"
@@ -25,8 +26,10 @@ help:
 	$(RUN) -m pip install --quiet --upgrade 'pip>=25.1'
 	@touch $@
 
+# The first estimate compiles what numba then keeps: half a minute, once.
 .venv/for-use: .venv/made pyproject.toml
 	$(RUN) -m pip install --quiet --editable .
+	$(RUN) -c "import bayesfloor as bf; bf.estimate(*bf.problems.get('moons').sample(200, 0))"
 	@touch $@
 
 .venv/for-%: .venv/made pyproject.toml
@@ -41,6 +44,17 @@ test: .venv/for-test
 
 test-slow: .venv/for-test
 	$(RUN) -m pytest --numprocesses auto --dist worksteal -m slow
+
+# Every lower bound of pyproject.toml taken at its word.
+.venv-oldest/made: pyproject.toml
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	.venv-oldest/bin/python tests/oldest_versions.py > .venv-oldest/oldest.txt
+	.venv-oldest/bin/python -m pip install --quiet --editable . --group test --constraint .venv-oldest/oldest.txt
+	@touch $@
+
+test-oldest: .venv-oldest/made
+	.venv-oldest/bin/python -m pytest --numprocesses auto --dist worksteal -m "not slow"
 
 check: test lint
 
@@ -59,7 +73,7 @@ evidence: .venv/for-test .venv/for-bench
 	$(RUN) benchmarks/train_floor.py fit
 	$(RUN) benchmarks/levels.py run
 	$(RUN) benchmarks/levels.py report --out benchmarks/results/levels.md
-	$(RUN) benchmarks/floor_cost.py --out benchmarks/results/floor_cost.md
+	$(RUN) benchmarks/floor_cost.py --out benchmarks/results/floor_cost.md --readme README.md
 	$(RUN) benchmarks/compare_coverage.py run
 	$(RUN) benchmarks/compare_coverage.py report --out benchmarks/results/compare_coverage.md
 	$(RUN) benchmarks/noise_line.py run
@@ -94,4 +108,4 @@ bench: .venv/for-bench
 	$(RUN) benchmarks/counting.py --out benchmarks/results/counting.md
 
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-oldest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

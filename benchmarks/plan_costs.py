@@ -105,7 +105,7 @@ def _read(records: Path) -> list[dict]:
 
 
 _TABLE = 1.2
-STAGES = {"balls in score space": "counting", "reading": "counting"}
+STAGES = {"balls in score space": "counting", "reading": "counting", "training on quarters": "training"}
 
 
 def fit(records: Path) -> None:
