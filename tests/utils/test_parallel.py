@@ -1,5 +1,7 @@
 import multiprocessing
+import sys
 import threading
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -57,3 +59,26 @@ def test_what_cannot_fit_is_refused_with_both_sizes():
     with pytest.raises(ParameterError, match="a quarter of the free memory"):
         check_memory("the result", 2**60, None)
     assert available_memory() > 2**20
+
+
+def test_overlapping_runs_leave_the_process_as_they_found_it():
+    from threadpoolctl import threadpool_info
+
+    def settings():
+        return sys.getswitchinterval(), [
+            pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"
+        ]
+
+    before = settings()
+    begun = threading.Barrier(2)
+
+    def run(wait):
+        begun.wait(10)
+        run_tasks(lambda _: time.sleep(wait), range(4), 2)
+
+    threads = [threading.Thread(target=run, args=(wait,)) for wait in (0.02, 0.08)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert settings() == before

@@ -121,7 +121,7 @@ def estimate(
         progress=progress,
         started=started,
     )
-    with open_rows(X, y, target, groups, request, run) as rows, one_blas_thread():
+    with open_rows(X, y, target, groups, request, run) as rows, one_blas_thread:
         return _estimate(rows, request, run)
 
 

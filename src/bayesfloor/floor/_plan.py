@@ -141,7 +141,7 @@ def plan(
         # Costs were measured with the threads of one machine; the sample makes a task for each model, blocks are many.
         if workers and sample < n:  # smaller tables are brought here
             seconds *= costs["threads"] / {
-                "training": min(workers, sum(N_MODELS.values())),
+                "training": min(workers, 2 * sum(n for fraction, n in N_MODELS.items() if fraction > min(N_MODELS))),
                 "growing forests": min(workers, len(STAGES) * len(LEAVES)),
                 "scoring": workers,
                 "counting": workers,

@@ -89,6 +89,7 @@ class Scorer:
         weighty = [(j, weight) for j, weight in weighty if stage.learner[j] != FOREST]
         settings = [(stage.learner[j], stage.names[j]) for j, _ in weighty]
         trained = Threads(threads).map(_train_setting, (fold, fitted.library), settings, "final models", progress)
+        fold.own.forget()  # kernels of the training rows, and the like: models do not need them any more
         models = [(model, weight) for model, (_, weight) in zip(trained, weighty, strict=True)]
         return cls(
             learned.arrangement.standard,

@@ -170,9 +170,13 @@ def cross_fit(
     left_behind: list[str] = []
     if all(results):  # each has seen two classes at least
         seen = _gather(quarters, results, y, n_classes)
-        kept = {**survivors(seen, y, free), **{name: [name] for name, _ in library.extra}}
+        kept = {**survivors(seen, y, free, groups), **{name: [name] for name, _ in library.extra}}
         left_behind = [learner for learner in dict.fromkeys(seen[0].learner) if learner not in kept]
         library = replace(library, kept=kept)
+        results = [
+            {name: {s: found[name][s] for s in kept[name]} for name in found if name in kept} for found in results
+        ]
+        del seen  # a copy of what the quarters said, of no more use
     # The longest first, so that no thread is left with one at the end.
     larger = sorted((task for task in tasks if task.fraction > min(N_MODELS)), key=lambda task: -len(task.train))
     more_results, more_failures = _train(X, y, library, larger, "training", workers, progress)

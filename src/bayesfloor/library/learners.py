@@ -45,10 +45,11 @@ def _logistic(fold: Fold, columns: Callable[[Unseen], Floats], penalties: Sequen
     return {f"{name} {c:g}": partial(predict, model=model) for c, model in zip(penalties, models, strict=True)}
 
 
-def _standardize(fold: Fold, expanded: Callable[[Unseen], Floats]) -> Callable[[Unseen], Floats]:
+def _standardize(fold: Fold, expanded: Callable[[Unseen], Floats], name: str) -> Callable[[Unseen], Floats]:
     """The same columns, standardized by the training rows."""
-    scale = Scale.of(fold.own.once("expanded", lambda: expanded(fold.own)))
-    return lambda unseen: scale.apply(unseen.once("expanded", lambda: expanded(unseen)))
+    key = f"{name}, expanded"  # by name: learners of one fold may be trained side by side
+    scale = Scale.of(fold.own.once(key, lambda: expanded(fold.own)))
+    return lambda unseen: scale.apply(unseen.once(key, lambda: expanded(unseen)))
 
 
 def linear(fold: Fold) -> Models:
@@ -70,7 +71,7 @@ def quadratic(fold: Fold) -> Models:
         parts = [rows, np.minimum(rows**2, 16), np.minimum(distance, _FAR * d), np.log(distance + 0.1 * d)]
         return np.hstack([*parts, np.minimum(radial[:, -1:], _FAR), products])
 
-    return _logistic(fold, _standardize(fold, expanded), (0.01, 0.3, 10.0), "quadratic")
+    return _logistic(fold, _standardize(fold, expanded, "quadratic"), (0.01, 0.3, 10.0), "quadratic")
 
 
 def additive(fold: Fold) -> Models:
@@ -88,7 +89,7 @@ def additive(fold: Fold) -> Models:
         bends = [np.maximum(V - at, 0) for at in hinges]
         return np.hstack([*legendre, np.log((1.02 - U) / (1.02 + U)) / 2, *bends])
 
-    return _logistic(fold, _standardize(fold, expanded), (0.02, 0.3, 5.0), "additive")
+    return _logistic(fold, _standardize(fold, expanded, "additive"), (0.02, 0.3, 5.0), "additive")
 
 
 def distance(fold: Fold) -> Models:
@@ -99,7 +100,7 @@ def distance(fold: Fold) -> Models:
     def bent(unseen: Unseen) -> Floats:
         return np.hstack([np.maximum(distances.of(unseen.radial) - at, 0) for at in hinges])
 
-    return _logistic(fold, _standardize(fold, bent), (1.0, 30.0), "distance")
+    return _logistic(fold, _standardize(fold, bent, "distance"), (1.0, 30.0), "distance")
 
 
 class _Ranks:

@@ -131,7 +131,8 @@ class _Descent:
             D = self.memory.direction(G.ravel(), HG.ravel()).reshape(G.shape)
             decrement = float((G * D).sum())  # twice what the step gains if the objective is as quadratic as it seems
             if decrement < 2 * gap:
-                unseen = D  # worth taking, but not worth the product with all rows that would check it
+                # Worth taking, but not worth the product with all rows that would check it.
+                unseen = D if decrement > 0 else unseen
                 break
             step, value = self._search(D, decrement, value)
             self.slope = self.residual @ self.A / n

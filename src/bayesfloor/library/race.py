@@ -16,7 +16,9 @@ _LITTLE = 0.002  # log-loss that the pool may lose, all in all
 _ROWS = 2_000  # that decide
 
 
-def survivors(quarters: Sequence[Stage], y: Codes, free: RowNumbers) -> dict[str, list[str]]:
+def survivors(
+    quarters: Sequence[Stage], y: Codes, free: RowNumbers, groups: Codes | None = None
+) -> dict[str, list[str]]:
     """Settings to go on with, by learner.
 
     Learners are left behind, the worst first, whose log-loss is worse than the best learner's by more than three
@@ -33,16 +35,19 @@ def survivors(quarters: Sequence[Stage], y: Codes, free: RowNumbers) -> dict[str
         Codes of all rows.
     free : ndarray
         Rows that may decide: not the held-out ones, which test what was chosen.
+    groups : ndarray, optional
+        Of all rows: what is independent, where rows are not.
     """
     rows = spaced(free, _ROWS)
     truth = y[rows]
+    units = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
     names, owners = quarters[0].names, quarters[0].learner
     losses = np.stack(
         [-np.mean([stage.logs[j][rows, truth] for stage in quarters], axis=0) for j in range(len(names))]
     ).astype(np.float64)
     order = np.argsort(losses.mean(axis=1), kind="stable")
     shares = np.bincount(truth, minlength=quarters[0].logs.shape[2]) / len(truth)
-    if not _is_worse(-np.log(shares[truth]), losses[order[0]]):
+    if not _is_worse(-np.log(shares[truth]), losses[order[0]], units):
         return {learner: [names[j] for j in _own(owners, learner)] for learner in owners}
     best: dict[str, int] = {}
     for j in order:
@@ -52,12 +57,12 @@ def survivors(quarters: Sequence[Stage], y: Codes, free: RowNumbers) -> dict[str
     loss = _pooled_loss(quarters[0], y, rows, kept)
     for learner in reversed(best):
         others = [other for other in kept if other != learner]
-        if learner in stays or not _is_worse(losses[best[learner]], losses[order[0]]):
+        if learner in stays or not _is_worse(losses[best[learner]], losses[order[0]], units):
             continue
         if _pooled_loss(quarters[0], y, rows, others) < loss + _LITTLE:
             kept = others
     return {
-        learner: _settings(learner, _own(owners, learner), names, losses)
+        learner: _settings(learner, _own(owners, learner), names, losses, units)
         for learner in dict.fromkeys(owners)
         if learner in kept
     }
@@ -67,7 +72,9 @@ def _own(owners: Sequence[str], learner: str) -> list[int]:
     return [j for j, owner in enumerate(owners) if owner == learner]
 
 
-def _settings(learner: str, own: Sequence[int], names: Sequence[str], losses: Floats) -> list[str]:
+def _settings(
+    learner: str, own: Sequence[int], names: Sequence[str], losses: Floats, units: RowNumbers | None
+) -> list[str]:
     """Settings of a learner to go on with."""
     best = min(own, key=lambda j: losses[j].mean())
     kept: list[str] = []
@@ -75,7 +82,7 @@ def _settings(learner: str, own: Sequence[int], names: Sequence[str], losses: Fl
     at = {names[j]: j for j in own}
     for step in steps(learner, list(at)):
         is_best = names[best] in step
-        if was_best or is_best or not all(_is_worse(losses[at[name]], losses[best]) for name in step):
+        if was_best or is_best or not all(_is_worse(losses[at[name]], losses[best], units) for name in step):
             kept += step
         was_best = is_best
     return kept
@@ -94,7 +101,9 @@ def _pooled_loss(stage: Stage, y: Codes, rows: RowNumbers, learners: Sequence[st
     return float(-np.log(P[np.arange(len(rows)), y[rows]]).mean())
 
 
-def _is_worse(losses: Floats, best: Floats) -> bool:
-    """Whether these losses are larger on average, beyond chance."""
+def _is_worse(losses: Floats, best: Floats, units: RowNumbers | None) -> bool:
+    """Whether these losses are larger on average, beyond chance; rows of one unit are one observation."""
     difference = losses - best
-    return bool(difference.mean() > _SURELY * difference.std() / np.sqrt(len(difference)))
+    total = float(difference.sum())
+    sums = difference - difference.mean() if units is None else np.bincount(units, difference - difference.mean())
+    return bool(total > _SURELY * np.sqrt(float(sums @ sums)))

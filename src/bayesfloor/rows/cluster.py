@@ -89,6 +89,8 @@ def open_client(cluster: Any) -> tuple[Any, bool]:
     try:
         given = cluster.strip() if isinstance(cluster, str) else cluster
         return _start(lambda: distributed.Client(given, timeout=_CONNECT_SECONDS, set_as_default=False)), True
+    except ClusterError:
+        raise
     except (*_GONE, ValueError, RuntimeError) as error:
         why = " ".join(str(error).split())[:200]
         raise ClusterError(

@@ -86,20 +86,40 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Matrix products in one thread: several wait for each other longer than small products take."""
-    return _blas().limit(limits=1, user_api="blas")
+class _ForAll:
+    """A change of the whole process: the first of overlapping runs makes it, the last one takes it back."""
+
+    def __init__(self, change: Callable[[], AbstractContextManager[Any]]) -> None:
+        self._change, self._lock, self._users = change, threading.Lock(), 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                self._made = self._change()
+                self._made.__enter__()
+            self._users += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._made.__exit__(None, None, None)
 
 
 @contextmanager
-def _quick_switches() -> Iterator[None]:
-    """Threads hand over Python's lock ten times as often: one that comes back from compiled code waits less for it."""
+def _switch_often() -> Iterator[None]:
     before = sys.getswitchinterval()
     sys.setswitchinterval(min(before, _SWITCH))
     try:
         yield
     finally:
         sys.setswitchinterval(before)
+
+
+# Matrix products in one thread: several wait for each other longer than small products take.
+one_blas_thread = _ForAll(lambda: _blas().limit(limits=1, user_api="blas"))
+# Threads hand over Python's lock ten times as often: one that comes back from compiled code waits less for it.
+_quick_switches = _ForAll(_switch_often)
 
 
 def run_tasks(
@@ -114,7 +134,7 @@ def run_tasks(
     Progress is told at most ten times a second. On Ctrl-C, or the first error, no further task starts.
     """
     tasks = list(tasks)
-    with one_blas_thread():
+    with one_blas_thread:
         if threads <= 1 or len(tasks) <= 1:
             told = 0.0
             for done, task in enumerate(tasks, start=1):
@@ -134,7 +154,7 @@ def run_tasks(
                 work(task)
                 n_done[number] += 1
 
-        with _quick_switches(), ThreadPoolExecutor(threads) as pool:
+        with _quick_switches, ThreadPoolExecutor(threads) as pool:
             try:
                 pending = {pool.submit(worker, number) for number in range(threads)}
                 while pending:

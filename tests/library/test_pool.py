@@ -1,0 +1,39 @@
+"""Weights of the pool: the least of a convex function, whatever the learners."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import log_softmax
+
+from bayesfloor.library.pool import _PENALTY, _SHIFT_PENALTY, _centre, _weigh
+
+
+@pytest.mark.parametrize(("n", "k", "n_classes"), [(30, 3, 2), (300, 6, 2), (200, 5, 4), (400, 8, 11)])
+def test_weights_are_those_of_least_penalised_loss(n, k, n_classes):
+    rng = np.random.default_rng(n + k)
+    scores = rng.normal(scale=2, size=(n, n_classes))
+    y = np.array([rng.choice(n_classes, p=np.exp(s - np.logaddexp.reduce(s))) for s in scores])
+    logs = np.stack([scores * rng.uniform(0, 1.5) + rng.normal(scale=j, size=scores.shape) for j in range(k)])
+    logs[-1] = logs[0]  # the same learner twice
+    logs[1] = -scores  # one that is wrong: its weight is held at 0
+    T = _centre(log_softmax(logs, axis=2).astype(np.float32))
+    ridge = np.r_[np.full(k, _PENALTY), np.full(n_classes, _SHIFT_PENALTY)]
+
+    def loss(theta):
+        P = log_softmax(np.tensordot(theta[:k], T, 1) + theta[k:], axis=1)
+        return -P[np.arange(n), y].mean() + ridge @ theta**2 / 2
+
+    found = _weigh(T, y)
+    bounds = [(0, None)] * k + [(None, None)] * n_classes
+    start = np.r_[np.full(k, 1 / k), np.zeros(n_classes)]
+    reference = minimize(loss, start, bounds=bounds, method="L-BFGS-B", options={"maxiter": 5000, "ftol": 1e-13})
+    assert (found[:k] >= 0).all()
+    assert found[1] == 0
+    assert loss(found) <= reference.fun + 1e-9
+
+
+def test_one_learner_that_is_certain_and_right():
+    T = _centre(np.log(np.array([[[0.9999, 1e-4], [1e-4, 0.9999]] * 20], dtype=np.float32)))
+    weights = _weigh(T, np.array([0, 1] * 20))
+    assert np.isfinite(weights).all()
+    assert weights[0] > 0
