@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import bayesfloor as bf
-from bayesfloor.library.fold import Fold, Forest, Unseen
+from bayesfloor.library.extra_trees import Forest
+from bayesfloor.library.fold import Fold, Unseen
 from bayesfloor.library.learners import LIBRARY, additive, distance, gaussian, kernel, quadratic
 
 
@@ -95,7 +96,7 @@ def test_the_forest_is_as_good_as_scikit_learns():
     from sklearn.ensemble import ExtraTreesClassifier
 
     X, y = bf.problems.get("mixture_10d", n_classes=4).sample(3000, 0)
-    ours = Forest.grow(X[:1000], y[:1000], 100, 3, 0)
+    ours = Forest.grow(X[:1000], y[:1000], 100, 3, 3, 0)
     theirs = ExtraTreesClassifier(100, min_samples_leaf=3, max_features=3, random_state=0).fit(X[:1000], y[:1000])
     truth = np.arange(2000), y[1000:]
     loss, expected = (-np.log(P[truth] + 1e-4) for P in (ours.predict(X[1000:]), theirs.predict_proba(X[1000:])))

@@ -7,7 +7,7 @@ import bayesfloor as bf
 from bayesfloor.library.cross_fit import cross_fit
 from bayesfloor.library.learners import KINDS, LIBRARY
 from bayesfloor.library.pool import Stage
-from bayesfloor.library.race import survivors
+from bayesfloor.library.race import _is_worse, survivors
 
 N = 2000
 ROWS = np.arange(N)
@@ -62,6 +62,15 @@ def test_the_next_more_flexible_setting_goes_on(best, kept):
     names = ["linear 0.01", "linear 0.3", "linear 10"]
     told = {("linear", name): odds + (0 if j == best else 5) * rng.normal(size=N) for j, name in enumerate(names)}
     assert survivors([stage(told)] * 2, y, ROWS) == {"linear": kept}
+
+
+def test_rows_of_one_group_are_one_observation():
+    groups = np.repeat(np.arange(40), N // 40)
+    difference = np.random.default_rng(4).normal(size=40)
+    worse = (difference - difference.mean() + 0.1)[groups]
+    assert _is_worse(worse, np.zeros(N), None)
+    assert not _is_worse(worse, np.zeros(N), groups)
+    assert _is_worse(worse + 1, np.zeros(N), groups)
 
 
 def test_labels_of_held_out_rows_have_no_say(use_learners):

@@ -14,7 +14,8 @@ import numpy as np
 from ..errors import ParameterError
 from ..library.arrangement import EFFORTS
 from ..library.cross_fit import N_MODELS, STAGES, limit_fit_threads
-from ..library.fold import WIDE, Fold, Unseen, columns_tried
+from ..library.extra_trees import columns_tried
+from ..library.fold import WIDE, Fold, Unseen
 from ..library.forest import LEAVES, TREES, forest_rows
 from ..library.learners import LIBRARY, MOST_SETTINGS, n_landmarks
 from ..library.pool import N_FOLDS

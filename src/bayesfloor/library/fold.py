@@ -9,15 +9,17 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from .._types import Codes, Counts, Floats, RowNumbers
+from .extra_trees import Forest, columns_tried
 
-__all__ = ["COMPONENTS", "TREES", "WIDE", "Fold", "Forest", "Scale", "Unseen", "columns_tried", "log_probabilities"]
+__all__ = ["COMPONENTS", "WIDE", "Fold", "Scale", "Unseen", "log_probabilities"]
 
 
 _LEAST = 1e-4  # no probability is below this: one learner's certainty must not veto all others
 _FAR = 8.0  # standardized features are clipped here
 WIDE = 256  # beyond so many columns, methods that need distances or covariances work on principal components
 COMPONENTS, _LEADING = 128, 60
-TREES = {"fast": 25, "balanced": 40, "thorough": 200}
+_LEAF = 3  # rows of a leaf at least
+_TREES = {"fast": 25, "balanced": 40, "thorough": 200}
 
 
 @dataclass(eq=False)
@@ -100,9 +102,10 @@ class Fold:
         return Components.of(self.scale.apply(self.X) * np.sqrt(self.column_weights), _LEADING)
 
     @cached_property
-    def forest(self) -> "Forest":
+    def forest(self) -> Forest:
         """Extremely randomised trees on the columns and the distances from the centre."""
-        return Forest.grow(self.own.with_radial, self.y, TREES[self.effort], columns_tried(self.X.shape[1]), self.seed)
+        tried = columns_tried(self.X.shape[1])
+        return Forest.grow(self.own.with_radial, self.y, _TREES[self.effort], _LEAF, tried, self.seed)
 
 
 @dataclass(eq=False)
@@ -156,48 +159,6 @@ class Unseen:
 
 
 @dataclass(frozen=True, eq=False)
-class Forest:
-    """Extremely randomised trees; what `ExtraTreesClassifier` does besides costs as much as the trees of a few rows."""
-
-    trees: list[Any]
-
-    @classmethod
-    def grow(cls, X: Floats, y: Codes, n_trees: int, max_features: int | str, seed: int) -> "Forest":
-        """Trees with leaves of three rows at least."""
-        from sklearn.tree import ExtraTreeClassifier
-
-        rows = np.ascontiguousarray(X, dtype=np.float32)
-        seeds = np.random.default_rng(seed).integers(2**31, size=n_trees)
-        return cls(
-            [
-                ExtraTreeClassifier(min_samples_leaf=3, max_features=max_features, random_state=int(tree)).fit(
-                    rows, y, check_input=False
-                )
-                for tree in seeds
-            ]
-        )
-
-    @property
-    def classes(self) -> Codes:
-        """Codes that the training rows have."""
-        return np.asarray(self.trees[0].classes_)
-
-    @property
-    def importances(self) -> Floats:
-        """Of each column, adding up to 1; all 0 if no tree has a split."""
-        total = np.sum([tree.feature_importances_ for tree in self.trees], axis=0)
-        return np.asarray(total / max(total.sum(), 1e-12))
-
-    def predict(self, X: Floats) -> Floats:
-        """Mean probabilities of `classes`."""
-        rows = np.ascontiguousarray(X, dtype=np.float32)
-        total = self.trees[0].predict_proba(rows, check_input=False)
-        for tree in self.trees[1:]:
-            total += tree.predict_proba(rows, check_input=False)
-        return np.asarray(total / len(self.trees))
-
-
-@dataclass(frozen=True, eq=False)
 class Scale:
     """Mean and deviation of training columns; those that are constant there become 0."""
 
@@ -240,11 +201,6 @@ class Components:
     def apply(self, Z: Floats) -> Floats:
         """Rows in these coordinates."""
         return np.asarray((Z - self.mean) @ self.axes / self.scale)
-
-
-def columns_tried(d: int) -> int | str:
-    """Columns that a tree looks at for each split, as scikit-learn's `max_features`."""
-    return "sqrt" if d < 4 else max(2, min(d // 3, 40))
 
 
 def log_probabilities(P: Floats, columns: RowNumbers | None = None, n_classes: int | None = None) -> Floats:

@@ -17,7 +17,8 @@ from ..rows.blocks import Blocks, rows_at
 from ..rows.draws import Draws
 from ..utils.parallel import Progress, Threads, Workers
 from .cross_fit import limit_fit_threads
-from .fold import columns_tried, log_probabilities
+from .extra_trees import Forest, columns_tried
+from .fold import log_probabilities
 from .learners import FOREST
 from .pool import Stage
 
@@ -96,34 +97,26 @@ class Forests:
             for i, stage in enumerate(stages)
         ]
 
-    def grow(self, name: str, threads: int, progress: Progress | None) -> tuple[Any, Any]:
+    def grow(self, name: str, threads: int, progress: Progress | None) -> tuple[Forest, Forest]:
         """Both forests of one setting."""
         leaf = _SETTINGS[name]
         halves = [np.arange(self.size), np.arange(self.size, len(self.y))]
         first, second = Threads(threads).map(_grow, (self, leaf), halves, "growing forests", progress)
         return first, second
 
-    def logs(self, forest: Any, X: Floats) -> Floats:
+    def logs(self, forest: Forest, X: Floats) -> Floats:
         """Log-probabilities of rows as the library sees them."""
-        return log_probabilities(forest.predict_proba(X.astype(np.float32)), forest.classes_, self.n_classes)
+        return log_probabilities(forest.predict(X), forest.classes, self.n_classes)
 
     def without_rows(self) -> "Forests":
         """The same without what trained them."""
         return replace(self, X=self.X[:0], y=self.y[:0])
 
 
-def _grow(forests: Forests, leaf: int, rows: RowNumbers) -> Any:
-    from sklearn.ensemble import ExtraTreesClassifier
-
-    trees = ExtraTreesClassifier(
-        TREES[forests.effort],
-        min_samples_leaf=leaf,
-        max_features=columns_tried(forests.X.shape[1]),
-        random_state=forests.seed,
-        n_jobs=1,
-    )
+def _grow(forests: Forests, leaf: int, rows: RowNumbers) -> Forest:
+    X, y = forests.X[rows], forests.y[rows]
     with limit_fit_threads():
-        return trees.fit(forests.X[rows], forests.y[rows])
+        return Forest.grow(X, y, TREES[forests.effort], leaf, columns_tried(X.shape[1]), forests.seed)
 
 
 def _forest_logs(forests: Forests, rows: Floats, task: tuple[RowNumbers, int]) -> NDArray[np.float32]:
