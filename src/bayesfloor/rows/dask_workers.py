@@ -2,7 +2,6 @@
 
 import contextlib
 import operator
-import threading
 import time
 import uuid
 import warnings
@@ -15,16 +14,12 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 from ..errors import DataError
-from ..utils.parallel import Pieces, Progress
+from ..utils.parallel import Pieces, Progress, no_warnings, one_blas_thread
 from .cluster import CANCELLED, BlockFailed, address_of, dask_module, lost, reported, wait_for
 
 __all__ = ["DaskWorkers", "add_up", "alone", "same", "send_once"]
 
 _AT_ONCE = 4  # results that are added in one task: all of them lie in a worker's memory
-
-_busy = 0
-_busy_lock = threading.Lock()
-_undo: list[Any] = []
 
 
 @contextmanager
@@ -35,26 +30,15 @@ def alone() -> Iterator[None]:
     """
     import joblib
 
-    global _busy
-    libraries = _libraries()
-    with _busy_lock:
-        _busy += 1
-        if _busy == 1:
-            caught = warnings.catch_warnings()
-            caught.__enter__()
-            warnings.simplefilter("ignore")
-            _undo[:] = [libraries.limit(limits=1, user_api="blas"), caught]
-    try:
-        # OpenMP counts threads for each thread; joblib would send what a model does in parallel to the cluster.
-        with libraries.limit(limits=1, user_api="openmp"), joblib.parallel_config("threading", n_jobs=1):
-            yield
-    finally:
-        with _busy_lock:
-            _busy -= 1
-            if _busy == 0:
-                limits, caught = _undo
-                limits.restore_original_limits()
-                caught.__exit__(None, None, None)
+    openmp = _libraries()  # loads scipy's BLAS, too
+    # OpenMP counts threads for each thread; joblib would send what a model does in parallel to the cluster.
+    with (
+        one_blas_thread,
+        no_warnings,
+        openmp.limit(limits=1, user_api="openmp"),
+        joblib.parallel_config("threading", n_jobs=1),
+    ):
+        yield
 
 
 @cache

@@ -18,6 +18,7 @@ from threadpoolctl import ThreadpoolController
 from ..errors import ParameterError
 
 __all__ = [
+    "ForAll",
     "Pieces",
     "Progress",
     "Threads",
@@ -25,6 +26,7 @@ __all__ = [
     "available_memory",
     "check_memory",
     "n_threads",
+    "no_warnings",
     "one_blas_thread",
     "run_tasks",
 ]
@@ -81,12 +83,12 @@ def check_memory(what: str, needed: int, memory_limit: int | None) -> int:
 
 
 @cache
-def _blas() -> ThreadpoolController:
-    """Looking for the loaded libraries takes milliseconds; numpy's is there from the start."""
+def _blas(with_scipy: bool) -> ThreadpoolController:
+    """Looking for the loaded libraries takes milliseconds; numpy's is there from the start, scipy has another."""
     return ThreadpoolController()
 
 
-class _ForAll:
+class ForAll:
     """A change of the whole process: the first of overlapping runs makes it, the last one takes it back."""
 
     def __init__(self, change: Callable[[], AbstractContextManager[Any]]) -> None:
@@ -116,10 +118,18 @@ def _switch_often() -> Iterator[None]:
         sys.setswitchinterval(before)
 
 
+@contextmanager
+def _ignore_warnings() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 # Matrix products in one thread: several wait for each other longer than small products take.
-one_blas_thread = _ForAll(lambda: _blas().limit(limits=1, user_api="blas"))
+one_blas_thread = ForAll(lambda: _blas("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas"))
 # Threads hand over Python's lock ten times as often: one that comes back from compiled code waits less for it.
-_quick_switches = _ForAll(_switch_often)
+_quick_switches = ForAll(_switch_often)
+no_warnings = ForAll(_ignore_warnings)  # threads share the filters
 
 
 def run_tasks(
@@ -229,7 +239,6 @@ class Threads:
             else:
                 results[number] = self._pieces.get(f"{stage} {number}", lambda: function(*shared, items[number]))
 
-        with warnings.catch_warnings():  # once for all threads, which share the filters
-            warnings.simplefilter("ignore")
+        with no_warnings:
             run_tasks(work, range(len(items)), self.n, progress, stage)
         return results
