@@ -2,6 +2,9 @@
 
 One definition of "within" holds everywhere: the float64 sum of squared differences, taken in the order of
 the features, is at most the squared radius. Products and boxes only decide where they are certain.
+
+All in one file: numba's cache looks at the file of a function alone, and would not notice an edit of what it inlines
+from another one.
 """
 
 from typing import Any
