@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from bayesfloor.library.pool import _PENALTY, _SHIFT_PENALTY, _centre, _weigh
+from bayesfloor.library.pool import _PENALTY, _SHIFT_PENALTY, Stage, _centre, _weigh, leave_out, pooled_loss
 
 
 @pytest.mark.parametrize(("n", "k", "n_classes"), [(30, 3, 2), (300, 6, 2), (200, 5, 4), (400, 8, 11)])
@@ -37,3 +37,23 @@ def test_one_learner_that_is_certain_and_right():
     weights = _weigh(T, np.array([0, 1] * 20))
     assert np.isfinite(weights).all()
     assert weights[0] > 0
+
+
+def test_slow_learners_that_add_nothing_are_left_out_of_scoring():
+    rng = np.random.default_rng(3)
+    odds = rng.normal(scale=2, size=4000)
+    y = (rng.random(4000) < 1 / (1 + np.exp(-odds))).astype(np.int64)
+    said = {
+        "linear": odds,
+        "kernel": odds + rng.normal(scale=0.01, size=4000),
+        "network": np.where(rng.random(4000) < 0.5, 0, odds) + rng.normal(scale=1.5, size=4000),
+    }
+    logs = [np.stack([-np.logaddexp(0, o), -np.logaddexp(0, -o)], axis=1) for o in said.values()]
+    stage = Stage(1.0, 100, tuple(said), tuple(said), np.stack(logs).astype(np.float32))
+    rows = np.arange(4000)
+    kept = leave_out(stage, y, rows, ("kernel", "network"), 2e-4)
+    assert pooled_loss(kept, y, rows) < pooled_loss(stage, y, rows) + 2e-4
+    assert kept.learner == ("linear",)
+    # What the pool needs stays, however slow it is, and so does the last one.
+    assert leave_out(stage.only(("kernel", "network")), y, rows, ("kernel", "network"), 2e-4).learner == ("kernel",)
+    assert leave_out(stage.only(("kernel",)), y, rows, ("kernel",), 1.0).learner == ("kernel",)

@@ -17,7 +17,18 @@ from .._types import Codes, Floats
 from .fold import COMPONENTS, WIDE, Fold, Scale, Unseen, log_probabilities
 from .logistic import Logistic, fit_path
 
-__all__ = ["FOREST", "KINDS", "LIBRARY", "MOST_SETTINGS", "ON_TREES", "Learner", "Models", "n_landmarks", "steps"]
+__all__ = [
+    "FOREST",
+    "KINDS",
+    "LIBRARY",
+    "MOST_SETTINGS",
+    "ON_TREES",
+    "SLOWEST",
+    "Learner",
+    "Models",
+    "n_landmarks",
+    "steps",
+]
 
 Models = dict[str, Callable[[Unseen], Floats]]
 Learner = Callable[[Fold], Models]
@@ -430,6 +441,9 @@ MOST_SETTINGS = {"fast": 43, "balanced": 45, "thorough": 45}
 
 # Learners that need the trees of a fold, to predict or to weigh columns by.
 ON_TREES = ("weighted neighbours", "kernel", "trees", "boosting")
+
+# Learners by the time that scoring a row takes, the longest first.
+SLOWEST = ("neighbours", "weighted neighbours", "kernel", "interactions", FOREST, "trees", "boosting", "network")
 
 # What a learner is like: the race (race.py) leaves one of each kind. Those not named are kinds of their own: trees,
 # boosting, kernels and networks see with many rows what they do not with few.

@@ -1,13 +1,14 @@
 """Predictions of many learners made one: added in log space, with one weight per learner, cross-fitted."""
 
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import log_softmax
 
 from .._types import Codes, Floats, RowNumbers, Singles
 
-__all__ = ["N_FOLDS", "Pool", "Stage", "assign_units", "pool_stage", "spaced"]
+__all__ = ["N_FOLDS", "Pool", "Stage", "assign_units", "leave_out", "pool_stage", "pooled_loss", "spaced"]
 
 
 N_FOLDS = 5
@@ -39,6 +40,12 @@ class Stage:
     learner: tuple[str, ...]
     logs: Singles
 
+    def only(self, learners: Collection[str]) -> "Stage":
+        """The same without the other learners."""
+        own = [j for j, owner in enumerate(self.learner) if owner in learners]
+        names, owners = (tuple(of[j] for j in own) for of in (self.names, self.learner))
+        return replace(self, names=names, learner=owners, logs=self.logs[own])
+
 
 @dataclass(frozen=True, eq=False)
 class Pool:
@@ -67,6 +74,25 @@ class Pool:
         """Pooled probabilities of these rows."""
         T = _centre(stage.logs[np.ix_(np.array(self.chosen), rows)])
         return np.exp(log_softmax(np.tensordot(self.weights, T, 1) + self.shifts, axis=1))
+
+
+def pooled_loss(stage: Stage, y: Codes, rows: RowNumbers) -> float:
+    """Log-loss of the pool on the rows that weigh it."""
+    P = Pool.fit(stage, y, rows).predict(stage, rows)
+    return float(-np.log(P[np.arange(len(rows)), y[rows]]).mean())
+
+
+def leave_out(stage: Stage, y: Codes, rows: RowNumbers, costly: Sequence[str], little: float) -> Stage:
+    """The stage without learners that add little to the pool: `costly` names them, those first that cost most.
+
+    The log-loss of the pool rises by less than `little`, all in all.
+    """
+    limit, kept = pooled_loss(stage, y, rows) + little, list(dict.fromkeys(stage.learner))
+    for learner in costly:
+        others = [other for other in kept if other != learner]
+        if learner in kept and others and pooled_loss(stage.only(others), y, rows) < limit:
+            kept = others
+    return stage.only(kept)
 
 
 def _weigh(T: Floats, truth: Codes) -> Floats:

@@ -1,13 +1,12 @@
 """Which learners are worth training on more rows: decided once, by what models of a quarter of the rows have shown."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from .._types import Codes, Floats, RowNumbers
 from .learners import KINDS, steps
-from .pool import Pool, Stage, spaced
+from .pool import Stage, pooled_loss, spaced
 
 __all__ = ["survivors"]
 
@@ -54,12 +53,12 @@ def survivors(
         best.setdefault(owners[j], int(j))
     stays = {KINDS.get(learner, learner): learner for learner in reversed(best)}.values()  # the first of each kind
     kept = list(best)
-    loss = _pooled_loss(quarters[0], y, rows, kept)
+    loss = pooled_loss(quarters[0], y, rows)
     for learner in reversed(best):
         others = [other for other in kept if other != learner]
         if learner in stays or not _is_worse(losses[best[learner]], losses[order[0]], units):
             continue
-        if _pooled_loss(quarters[0], y, rows, others) < loss + _LITTLE:
+        if pooled_loss(quarters[0].only(others), y, rows) < loss + _LITTLE:
             kept = others
     return {
         learner: _settings(learner, _own(owners, learner), names, losses, units)
@@ -86,19 +85,6 @@ def _settings(
             kept += step
         was_best = is_best
     return kept
-
-
-def _pooled_loss(stage: Stage, y: Codes, rows: RowNumbers, learners: Sequence[str]) -> float:
-    """Log-loss of the pool of some learners on the rows that weigh them."""
-    own = [j for j, owner in enumerate(stage.learner) if owner in learners]
-    part = replace(
-        stage,
-        names=tuple(stage.names[j] for j in own),
-        learner=tuple(stage.learner[j] for j in own),
-        logs=stage.logs[own],
-    )
-    P = Pool.fit(part, y, rows).predict(part, rows)
-    return float(-np.log(P[np.arange(len(rows)), y[rows]]).mean())
 
 
 def _is_worse(losses: Floats, best: Floats, units: RowNumbers | None) -> bool:
