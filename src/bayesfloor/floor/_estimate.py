@@ -31,9 +31,9 @@ from ._plan import measured_costs, memory_features
 from .balls import balls_on_columns, balls_on_scores, pair_table
 from .ceiling import HeldOut, held_out_errors
 from .conclusion import Counted, conclude
+from .curve import Curve
 from .result import FloorResult
 from .rows import LabelledRows, Sample, open_rows
-from .rule import summarise
 from .scorer import DIGITS, Scorer, in_sample
 from .settings import Request, Run
 
@@ -209,7 +209,7 @@ def _grow_forests(
     forests = Forests.draw(blocks, sample.numbers, m, view, arrangement.codes, draws, request.effort)
     # They are grown again sooner than they are stored.
     stages = forests.join(trained.fitted.stages, trained.rows, workers.without_pieces(), request.progress)
-    return replace(trained, fitted=replace(trained.fitted, stages=stages)), forests
+    return replace(trained, fitted=replace(trained.fitted, repeats=[stages])), forests
 
 
 def _view(X: Floats, columns: RowNumbers, standard: Standard) -> Singles:
@@ -309,14 +309,12 @@ def _count(
     request.tell("bounds", 0)
     bounds = _bounds(learned, rows.blocks.n_samples, n_jobs) if priors is None else ()
     request.tell("bounds", 1)
-    figures = [summarise(p, learned.labels, learned.row_weights) for p in learned.P]
+    curve = Curve.of(learned.P, learned.labels, learned.row_weights)
     if not sample.is_all:
-        # The smaller stages were seen on the sample: what they err more there is added to what all rows say.
-        everyone = (float(class_weights @ sums.wrong), float(sums.doubt))
-        figures = [(everyone[0] + e - figures[0][0], everyone[1] + p - figures[0][1]) for e, p in figures]
+        curve = curve.with_all(float(class_weights @ sums.wrong), float(sums.doubt))
     posterior, labels = (P.X, P.codes) if isinstance(P, ArrayBlocks) and isinstance(P.X, np.ndarray) else (None, None)
     return Counted(
-        figures=figures,
+        curve=curve,
         ball=ball,
         occupancy=occupancy,
         raw=raw,

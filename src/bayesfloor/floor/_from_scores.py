@@ -27,9 +27,10 @@ from ._estimate import estimate
 from .balls import ball_estimate, pair_table
 from .ceiling import Certificate
 from .conclusion import pair_shares
+from .curve import summarise
 from .doubts import floor_of_scores, scores_of_training_rows
 from .result import Estimate, FloorResult, LearnerScore
-from .rule import BALL_CLASSES, shrunk_shares, summarise
+from .rule import BALL_CLASSES, shrunk_shares
 
 __all__ = ["from_scores"]
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError
-from ..library.arrangement import EFFORTS
-from ..library.cross_fit import N_MODELS, STAGES, limit_fit_threads
+from ..library.arrangement import EFFORTS, n_repeats
+from ..library.cross_fit import STAGES, limit_fit_threads, n_models
 from ..library.extra_trees import columns_tried
 from ..library.fold import WIDE, Fold, Unseen
 from ..library.forest import LEAVES, TREES, forest_rows
@@ -142,7 +142,7 @@ def plan(
         # Costs were measured with the threads of one machine; the sample makes a task for each model, blocks are many.
         if workers and sample < n:  # smaller tables are brought here
             seconds *= costs["threads"] / {
-                "training": min(workers, 2 * sum(n for fraction, n in N_MODELS.items() if fraction > min(N_MODELS))),
+                "training": min(workers, 2 * sum(n_models(1).values())),
                 "growing forests": min(workers, len(STAGES) * len(LEAVES)),
                 "scoring": workers,
                 "counting": workers,
@@ -214,8 +214,10 @@ def features(n: int, d: int, classes: int, sample: int, effort: str) -> dict[str
     trained = _trained_rows(sample, effort)
     is_all = sample == n
     narrow, wide = min(d, WIDE), max(0, d - WIDE)
-    fits = trained * sum(fraction * n_models for fraction, n_models in N_MODELS.items())
-    scored = float(len(STAGES) * sample)
+    repeats = n_repeats(sample, effort)
+    models = n_models(repeats)
+    fits = trained * sum(fraction * count for fraction, count in models.items())
+    scored = float(repeats * len(STAGES) * sample)
     new = 0.0 if is_all else float(n - sample)
     near = trained * narrow / 1e4  # neighbours look at every training row
     dimensions = min(classes - 1, DIMENSIONS)
@@ -229,7 +231,7 @@ def features(n: int, d: int, classes: int, sample: int, effort: str) -> dict[str
     tried = columns_tried(d)
     return {
         "training": {
-            "task": float(sum(N_MODELS.values())),
+            "task": float(sum(models.values())),
             "fit": fits,
             "fit d": fits * narrow,
             "fit C": fits * classes,
@@ -240,7 +242,7 @@ def features(n: int, d: int, classes: int, sample: int, effort: str) -> dict[str
             "row C": scored * classes,
             "row near": scored * near,
         },
-        "pooling": {"row": float(sample), "row C": float(sample * classes)},
+        "pooling": {"row": float(repeats * sample), "row C": float(repeats * sample * classes)},
         "growing forests": {"row": grown, "level": level, "level d": level * (tried if isinstance(tried, int) else 1)},
         "final models": {"fit": final, "fit d C": final * narrow * classes},
         "scoring": {

@@ -14,7 +14,8 @@ from ..rows.blocks import Blocks, Part
 from ..rows.dataset import Dataset
 from ..rows.draws import one_of_each
 from ..utils.parallel import Progress
-from .rule import BALL_CLASSES, ScoreSpace, summarise
+from .curve import summarise
+from .rule import BALL_CLASSES, ScoreSpace
 from .scorer import DIGITS
 
 __all__ = ["FEW_FEATURES", "MAX_QUERIES", "ball_estimate", "balls_on_columns", "balls_on_scores", "pair_table"]
@@ -47,17 +48,17 @@ def balls_on_scores(
         alone = one_of_each(learned.groups, learned.draws.rng("balls"))
         if np.bincount(learned.labels[alone], minlength=data.n_classes).min() < 2:  # a class of hardly a group
             alone = np.arange(len(learned.labels))
-        scores, labels, weights = learned.P[0], learned.labels, learned.row_weights
+        scores, labels, weights = learned.mean, learned.labels, learned.row_weights
         ball, occupancy = ball_estimate(scores[alone], labels[alone], shares, n_jobs)
         ball += summarise(scores, labels, weights)[0]
         ball -= summarise(scores[alone], labels[alone], weights[alone] / weights[alone].sum())[0]
     elif data.n_classes > BALL_CLASSES:  # the rule does not use it: for comparison the sample will do
-        ball, occupancy = ball_estimate(learned.P[0], learned.labels, shares, n_jobs)
+        ball, occupancy = ball_estimate(learned.mean, learned.labels, shares, n_jobs)
         if len(learned.labels) < data.n_samples:
             occupancy += f"; from {len(learned.labels):,} of the rows"
     else:
         # Classes by their content, so that their names change no digit of a distance.
-        space = ScoreSpace.of(np.round(learned.P[0], DIGITS))
+        space = ScoreSpace.of(np.round(learned.mean, DIGITS))
         work = partial(_coordinates, space=space, classes=by_content)
         with contextlib.closing(P.derive(work, space.n_columns)) as scores_of_all:
             learner = _fit(scores_of_all, data, priors, n_jobs, progress)

@@ -11,15 +11,16 @@ import numpy as np
 from .._types import Codes, Floats, RowNumbers
 from ..bounds.bounds import Bound
 from ..library.arrangement import EFFORTS, independent_rows
-from ..library.pool import N_FOLDS
+from ..library.pool import N_FOLDS, Stage
 from ..library.training import Learned
 from ..rows.dataset import Dataset
 from ..rows.labels import plain
 from ..utils.intervals import ConfidenceInterval
 from .ceiling import HeldOut, ceiling
+from .curve import FRACTIONS, Curve
 from .doubts import Training, doubts
 from .result import CurvePoint, Estimate, FloorResult, LearnerScore
-from .rule import Evidence, judge, shrunk_shares, stakes
+from .rule import Evidence, judge, shrunk_shares
 
 __all__ = ["Counted", "conclude", "pair_shares", "training_rows"]
 
@@ -30,8 +31,8 @@ class Counted:
 
     Attributes
     ----------
-    figures : sequence of (error, plug-in)
-        By models of all rows, of half of them, of a quarter and of another one.
+    curve : Curve
+        What the library errs at each size of the training set.
     ball, occupancy
         Epsilon-ball ensemble on the scores, and how full its balls are, in words.
     raw : float or None
@@ -44,7 +45,7 @@ class Counted:
         Of single rows, where they are at hand.
     """
 
-    figures: Sequence[tuple[float, float]]
+    curve: Curve
     ball: float
     occupancy: str
     raw: float | None
@@ -69,24 +70,23 @@ def conclude(
 ) -> FloorResult:
     """Judge the floor, and put every figure beside what it rests on."""
     shares = data.priors if priors is None else priors
-    figures = counted.figures
-    claimed, unsettled = stakes(learned.P[0], learned.P[1], learned.labels, learned.row_weights)
+    curve = counted.curve
     evidence = Evidence(
         n=independent_rows(data, priors, learned.groups),
         n_features=data.X.shape[1],
         n_classes=data.n_classes,
         majority=1 - float(shares.max()),
         shrunk_majority=1 - float((shrunk_shares(data.class_counts) if priors is None else priors).max()),
-        error=figures[0][0],
-        plugin=figures[0][1],
-        half_error=figures[1][0],
-        half_plugin=figures[1][1],
-        quarter_error=(figures[2][0] + figures[3][0]) / 2,
-        quarter_plugin=(figures[2][1] + figures[3][1]) / 2,
+        error=curve.error(1.0),
+        plugin=curve.plugin(1.0),
+        half_error=curve.error(0.5),
+        half_plugin=curve.plugin(0.5),
+        quarter_error=curve.error(0.25),
+        quarter_plugin=curve.plugin(0.25),
         ball=counted.ball,
         raw=counted.raw,
-        claimed=claimed,
-        unsettled=unsettled,
+        claimed=float(curve.claimed[:, 0].mean()),
+        unsettled=float(curve.unsettled[:, 0].mean()),
     )
     judgement = judge(evidence, confidence_level)
     certified = ceiling(counted.held_out, priors, confidence_level)
@@ -105,7 +105,7 @@ def conclude(
         estimates=_estimates(evidence, floor, counted.occupancy),
         bounds=counted.bounds,
         learners=_learners(learned),
-        learning_curve=tuple(CurvePoint(s.n_train, *f) for s, f in zip(stages[:3], figures[:3], strict=True)),
+        learning_curve=_learning_curve(stages, curve),
         classes=classes,
         priors=tuple(shares.tolist()),
         pair_error=pair_shares(counted.pairs, floor),
@@ -130,6 +130,11 @@ def training_rows(n_train: int, n: int, effort: str) -> Training:
     possible = n - n // N_FOLDS  # of each fold's models: the other folds
     most = n_train if effort == "thorough" else max(n_train, min(EFFORTS["thorough"], possible))
     return Training(n_train, most, everything=n_train >= 0.95 * possible)  # groups make folds uneven
+
+
+def _learning_curve(stages: Sequence[Stage], curve: Curve) -> tuple[CurvePoint, ...]:
+    rows = {stage.fraction: stage.n_train for stage in reversed(stages)}
+    return tuple(CurvePoint(rows[f], curve.error(f), curve.plugin(f)) for f in FRACTIONS)
 
 
 def _learners(learned: Learned) -> tuple[LearnerScore, ...]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._types import Codes, Counts, Floats
+from .._types import Counts, Floats
 from ..errors import ParameterError
 
 __all__ = [
@@ -28,13 +28,10 @@ __all__ = [
     "highest_level",
     "judge",
     "shrunk_shares",
-    "stakes",
-    "summarise",
 ]
 
 
 _SURELY = 3.0  # standard errors
-_HELD = 5  # rows that hold the slope of labels on margins to 1, where hardly a decision is unsettled
 DIMENSIONS = 4  # balls stay full up to about so many
 BEYOND = 4  # residuals beyond each end of an interval, so that its quantile is no single problem's
 BALL_CLASSES = 3  # ... and are as good as the best up to two
@@ -119,27 +116,6 @@ class Judgement:
     floor: float
     low: float
     high: float
-
-
-def summarise(P: Floats, y: Codes, weights: Floats) -> tuple[float, float]:
-    """Error of the most probable class, and mean of 1 - its probability; rows count by their weights."""
-    wrong = P.argmax(axis=1) != y
-    return float(weights @ wrong), float(weights @ (1 - P.max(axis=1)))
-
-
-def stakes(whole: Floats, half: Floats, y: Codes, weights: Floats) -> tuple[float, float]:
-    """What is at stake where two stages decide differently: as their posteriors claim, and as labels confirm.
-
-    See `Evidence`; rows count by their weights, which add up to 1.
-    """
-    first, second, at = whole.argmax(axis=1), half.argmax(axis=1), np.arange(len(whole))
-    mean = (whole + half) / 2
-    margin = mean[at, first] - mean[at, second]
-    seen = (y == first).astype(np.float64) - (y == second)
-    rows = weights * len(y)
-    share = (rows @ (margin * seen) + _HELD) / (rows @ margin**2 + _HELD)
-    claimed = float(weights @ np.abs(margin))
-    return claimed, float(share * claimed)
 
 
 def shrunk_shares(counts: Counts) -> Floats:

@@ -23,6 +23,7 @@ __all__ = [
     "check_size",
     "independent_rows",
     "join_groups",
+    "n_repeats",
     "name_classifiers",
     "near_points",
 ]
@@ -30,6 +31,8 @@ __all__ = [
 
 # Rows that a model is trained on at most.
 EFFORTS = {"fast": 2_000, "balanced": 10_000, "thorough": 50_000}
+# Choices of folds, for so many rows at most: with more rows the choice of folds matters less, and costs more.
+_REPEATS = {"fast": (), "balanced": ((700, 3), (3_000, 2)), "thorough": ((700, 6), (3_000, 4), (10_000, 2))}
 _FAR = 100.0  # standardized values are clipped here: a single entry of 1e20 must not flatten its column
 _FEWEST_ROWS, _FEWEST_PER_CLASS, _FEWEST_GROUPS = 30, 5, 10
 
@@ -62,6 +65,17 @@ def independent_rows(data: Dataset, priors: Floats | None, groups: Codes | None)
         sizes = np.bincount(groups)
         n *= float(sizes.sum() / (sizes**2).sum())
     return max(2, round(n))
+
+
+def n_repeats(n: int, effort: str) -> int:
+    """How often the library is cross-fitted on so many rows, with other folds.
+
+    Examples
+    --------
+    >>> n_repeats(1_500, "balanced"), n_repeats(1_500, "fast"), n_repeats(50_000, "balanced")
+    (2, 1, 1)
+    """
+    return next((repeats for most, repeats in _REPEATS[effort] if n <= most), 1)
 
 
 def check_size(data: Dataset) -> None:

@@ -1,8 +1,10 @@
-"""Cross-fitted scores: what the library predicts for rows it has not seen, at three sizes of the training set.
+"""Cross-fitted scores: what the library predicts for rows it has not seen, at four sizes of the training set.
 
 One fifth of the rows is held out. The models of fraction 1 (five folds) train on up to four fifths of the rows, those
-of fractions 1/2 and 1/4 on a half and a quarter of that, never on held-out rows: those then test a classifier that no
-choice made on them has touched. The smallest are trained first: learners that they show to be hopeless go no further.
+of fractions 1/2, 1/4 and 1/8 on such parts of that, never on held-out rows: those then test a classifier that no choice
+made on them has touched. Models of quarters are trained first: learners that they show to be hopeless go no further.
+Of few rows all this is repeated with other folds and parts of the same free rows, since chance in the choice of folds
+then matters as much as chance in the rows.
 """
 
 import warnings
@@ -32,14 +34,29 @@ __all__ = [
     "assign_parts",
     "cross_fit",
     "limit_fit_threads",
+    "n_models",
 ]
 
 
-# Models by the fraction of the training rows they see, and the stages made of them: of the smallest there are two
+# Models by the fraction of the training rows they see, and the stages made of them: of quarters there are two
 # predictions for each row, by different models.
-N_MODELS = {1.0: N_FOLDS, 0.5: 2, 0.25: 4}
-STAGES = ((1.0, 0), (0.5, 0), (0.25, 0), (0.25, 1))  # fraction, and which prediction
+N_MODELS = {1.0: N_FOLDS, 0.5: 2, 0.25: 4, 0.125: 8}
+STAGES = ((1.0, 0), (0.5, 0), (0.25, 0), (0.25, 1), (0.125, 0))  # fraction, and which prediction
+_RACE = 0.25  # models of this fraction decide which learners are trained on more rows
 _SEEN = 5  # rows of each class that a limited training set keeps
+
+
+def n_models(repeats: int) -> dict[float, int]:
+    """Models by the fraction of the training rows that they see, for so many choices of folds.
+
+    Examples
+    --------
+    >>> n_models(2)
+    {1.0: 9, 0.5: 4, 0.25: 8, 0.125: 16}
+    """
+    counts = {fraction: repeats * count for fraction, count in N_MODELS.items()}
+    counts[1.0] -= repeats - 1  # the models that predict the held-out rows are the same
+    return counts
 
 
 # --- cross-fitting ------------------------------------------------------------------------------------------
@@ -59,10 +76,11 @@ class CrossFit:
 
     Attributes
     ----------
-    stages : list of Stage
-        Fractions 1, 1/2, 1/4, and 1/4 again by other models: see `STAGES`.
+    repeats : list of list of Stage
+        For each choice of folds the fractions 1, 1/2, 1/4, 1/4 again by other models, and 1/8: see `STAGES`. Those of
+        the first choice are `stages`.
     fold : ndarray
-        Fold of each row; fold 0 is held out.
+        Fold of each row, first choice; fold 0 is held out, in all of them.
     dropped : list of str
         Learners that failed, with the reason.
     left_behind : list of str
@@ -71,12 +89,17 @@ class CrossFit:
     tasks : list
     """
 
-    stages: list[Stage]
+    repeats: list[list[Stage]]
     fold: Codes
     dropped: list[str]
     left_behind: list[str]
     library: "Library"
     tasks: list[_Task]
+
+    @property
+    def stages(self) -> list[Stage]:
+        """Stages of the first choice of folds, whose models of fold 0 are those that are certified."""
+        return self.repeats[0]
 
 
 def assign_parts(labels: Codes, groups: Codes | None, n_parts: int, rng: np.random.Generator) -> Codes:
@@ -120,6 +143,7 @@ def cross_fit(
     extra: Mapping[str, Any] | None = None,
     effort: str = "balanced",
     max_rows: int = 10_000,
+    repeats: int = 1,
     seed: int = 0,
     rng: np.random.Generator | None = None,
     workers: Workers | None = None,
@@ -137,6 +161,8 @@ def cross_fit(
     extra : mapping of name to scikit-learn classifier, optional
     effort, max_rows
         How many trees; how many rows a model is trained on at most.
+    repeats : int
+        Choices of folds.
     seed : int
         Of the learners.
     rng : Generator, optional
@@ -148,28 +174,15 @@ def cross_fit(
     workers = workers or Threads(1)
     rng = np.random.default_rng(seed) if rng is None else rng
     fold = assign_folds(y, groups, rng)
-    free, held = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
-    quarter = np.full(len(y), -1)
-    quarter[free] = assign_parts(y[free], None if groups is None else groups[free], N_MODELS[0.25], rng)
-    tasks = [
-        _Task(1.0, _at_most(np.flatnonzero(fold != k), y, max_rows, rng), [np.flatnonzero(fold == k)], k)
-        for k in range(N_MODELS[1.0])
-    ]
-    for k in range(N_MODELS[0.5]):
-        train = _at_most(np.flatnonzero((quarter >= 0) & (quarter % 2 == k)), y, int(0.5 * max_rows), rng)
-        others = np.flatnonzero((quarter >= 0) & (quarter % 2 != k))
-        tasks.append(_Task(0.5, train, [np.concatenate([others, held]) if k == 0 else others], k))
-    for k in range(N_MODELS[0.25]):
-        train = _at_most(np.flatnonzero(quarter == k), y, int(0.25 * max_rows), rng)
-        sets = [np.flatnonzero(quarter == (k + step) % N_MODELS[0.25]) for step in (1, 2)]
-        tasks.append(_Task(0.25, train, [np.concatenate([s, held]) for s in sets] if k == 0 else sets, k))
+    free = np.flatnonzero(fold != 0)
+    tasks = _divide(y, groups, fold, max_rows, rng)
     library = Library(n_classes, effort, seed, tuple((extra or {}).items()))
     # What the models of quarters show to be hopeless is not trained on more rows.
-    quarters = [task for task in tasks if task.fraction == min(N_MODELS)]
-    results, failures = _train(X, y, library, quarters, "training on quarters", workers, progress)
+    first = [task for task in tasks if task.fraction == _RACE]
+    results, failures = _train(X, y, library, first, "training on quarters", workers, progress)
     left_behind: list[str] = []
     if all(results):  # each has seen two classes at least
-        seen = _gather(quarters, results, y, n_classes)
+        seen = _gather(first, results, y, n_classes)
         kept = {**survivors(seen, y, free, groups), **{name: [name] for name, _ in library.extra}}
         left_behind = [learner for learner in dict.fromkeys(seen[0].learner) if learner not in kept]
         library = replace(library, kept=kept)
@@ -177,15 +190,44 @@ def cross_fit(
             {name: {s: found[name][s] for s in kept[name]} for name in found if name in kept} for found in results
         ]
         del seen  # a copy of what the quarters said, of no more use
-    # The longest first, so that no thread is left with one at the end.
-    larger = sorted((task for task in tasks if task.fraction > min(N_MODELS)), key=lambda task: -len(task.train))
-    more_results, more_failures = _train(X, y, library, larger, "training", workers, progress)
-    tasks = quarters + larger
+    # The models that predict the held-out rows are the same in all repeats: their rows are all that are free.
+    others = [[task for task in tasks if task.fraction != _RACE]]
+    for repeat in range(1, repeats):
+        again = fold.copy()
+        again[free] = 1 + assign_parts(y[free], None if groups is None else groups[free], N_FOLDS - 1, rng)
+        others.append(_divide(y, groups, again, max_rows, rng, repeat)[1:])
+    more, more_failures = _train(X, y, library, [t for part in others for t in part], "training", workers, progress)
     dropped = sorted(failures | more_failures)
     if dropped:
         warnings.warn(f"left out, because they failed: {'; '.join(dropped)}", BayesfloorWarning, stacklevel=3)
-    stages = _gather(tasks, results + more_results, y, n_classes)
-    return CrossFit(stages, fold, dropped, left_behind, library, tasks)
+    found, whole, each = iter(more), (others[0][0], more[0]), []
+    for number, part in enumerate(others):
+        known = [*zip(first, results, strict=True)] if number == 0 else [whole]
+        each.append(_gather(*zip(*known, *((task, next(found)) for task in part), strict=True), y, n_classes))
+    return CrossFit(each, fold, dropped, left_behind, library, first + others[0])
+
+
+def _divide(
+    y: Codes, groups: Codes | None, fold: Codes, max_rows: int, rng: np.random.Generator, repeat: int = 0
+) -> list[_Task]:
+    """What to train on which rows, for these folds; the first task predicts the held-out ones."""
+    free, held = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
+    n_parts = N_MODELS[0.125]
+    part = np.full(len(y), -1)
+    part[free] = assign_parts(y[free], None if groups is None else groups[free], n_parts, rng)
+    tasks = [
+        _Task(1.0, _at_most(np.flatnonzero(fold != k), y, max_rows, rng), [np.flatnonzero(fold == k)], k)
+        for k in range(N_MODELS[1.0])
+    ]
+    for fraction in (0.5, 0.25, 0.125):
+        n_models = N_MODELS[fraction]
+        own = np.where(part < 0, -1, part % n_models)  # an eighth lies in a quarter, a quarter in a half
+        for k in range(n_models):
+            train = _at_most(np.flatnonzero(own == k), y, int(fraction * max_rows), rng)
+            copies = sum(stage == fraction for stage, _ in STAGES)
+            sets = [np.flatnonzero(own == (k + step) % n_models) for step in range(1, copies + 1)]
+            tasks.append(_Task(fraction, train, [np.concatenate([s, held]) for s in sets] if k == 0 else sets, k))
+    return [replace(task, seed=task.seed + N_FOLDS * repeat) for task in tasks]
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,12 +267,14 @@ def _train(
     # Two halves of each: more threads have something to do, and none is left with a long one at the end.
     named = list(library.learners())
     halves = [[name for name in named if name in ON_TREES], [name for name in named if name not in ON_TREES]]
-    work = [(task, names) for task in tasks for names in halves]
+    # The longest first, so that no thread is left with one at the end.
+    order = sorted(range(len(tasks)), key=lambda i: -len(tasks[i].train))
+    work = [(tasks[i], names) for i in order for names in halves]
     found = workers.map(_score_unseen, (X, y, library), work, stage, progress)
-    results = []
-    for (first, _), (second, _) in zip(found[::2], found[1::2], strict=True):
+    results: list[_Scores] = [{} for _ in tasks]
+    for i, (first, _), (second, _) in zip(order, found[::2], found[1::2], strict=True):
         both = {**first, **second}
-        results.append({name: both[name] for name in named if name in both})
+        results[i] = {name: both[name] for name in named if name in both}
     return results, set().union(*(failed for _, failed in found))
 
 
@@ -282,7 +326,7 @@ def _check(found: dict[str, Floats], shape: tuple[int, int]) -> dict[str, Single
     return {setting: P.astype(np.float32) for setting, P in found.items()}
 
 
-def _gather(tasks: Sequence[_Task], results: list[Any], y: Codes, n_classes: int) -> list[Stage]:
+def _gather(tasks: Sequence[_Task], results: Sequence[Any], y: Codes, n_classes: int) -> list[Stage]:
     """Stages with the settings that every model of every stage has.
 
     Where a training set has one class only, as quarters may have of rare ones, all predict that class.
@@ -312,8 +356,8 @@ def _gather(tasks: Sequence[_Task], results: list[Any], y: Codes, n_classes: int
             start = sum(len(s) for s in task.predict[:copy])
             rows = task.predict[copy]
             if not use:
-                shares = np.bincount(y[task.train], minlength=n_classes)[None] / len(task.train)
-                logs[:, rows] = log_probabilities(shares)
+                counts = np.bincount(y[task.train], minlength=n_classes)[None]
+                logs[:, rows] = log_probabilities(counts / max(len(task.train), 1))
                 continue
             for j, (learner, setting) in enumerate(keys):
                 logs[j, rows] = found[learner][setting][start : start + len(rows)]

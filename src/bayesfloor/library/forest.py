@@ -16,7 +16,7 @@ from .._types import Codes, Floats, RowNumbers
 from ..rows.blocks import Blocks, rows_at
 from ..rows.draws import Draws
 from ..utils.parallel import Progress, Threads, Workers
-from .cross_fit import limit_fit_threads
+from .cross_fit import STAGES, limit_fit_threads
 from .extra_trees import Forest, columns_tried
 from .fold import log_probabilities
 from .learners import FOREST
@@ -81,10 +81,11 @@ class Forests:
         return len(self.numbers)
 
     def join(self, stages: Sequence[Stage], rows: Floats, workers: Workers, progress: Progress | None) -> list[Stage]:
-        """Stages with the forests among their learners: of all rows, of half, and of two quarters of them."""
+        """Stages with the forests among their learners, each of its fraction of the rows; copies of other rows."""
         rng = np.random.default_rng([self.seed, 8])
-        order, m = rng.permutation(self.size), self.size
-        parts = [order, order[: m // 2], order[: m // 4], order[m // 4 : m // 2]]
+        order = rng.permutation(self.size)
+        sizes = [round(fraction * self.size) for fraction, _ in STAGES]
+        parts = [order[copy * m : (copy + 1) * m] for m, (_, copy) in zip(sizes, STAGES, strict=True)]
         tasks = [(np.sort(part), leaf) for part in parts for leaf in LEAVES]
         logs = workers.map(_forest_logs, (self, rows), tasks, "growing forests", progress)
         return [

@@ -14,6 +14,7 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.special import log_softmax
 
 from .._types import Codes, Floats
+from .extra_trees import Forest
 from .fold import COMPONENTS, WIDE, Fold, Scale, Unseen, log_probabilities
 from .logistic import Logistic, fit_path
 
@@ -314,6 +315,43 @@ def _squared(A: Floats, B: Floats) -> Floats:
     return np.maximum((A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2 * A @ B.T, 0)
 
 
+# Of the Laplace kernel, relative to the median distance. Ridges for few errors and for many.
+_NEAR, _LAPLACE_RIDGES = 1.0, (0.1, 1.0)
+_REFERENCE = 200  # rows whose distances from all others tell what is near
+_FULL, _SOME = 1_500, 1_000  # rows up to which it stands at every one; at how many of more
+_SHARPNESS = 4.0  # responses lie between 0 and 1: as logarithms they would hardly tell classes apart
+
+
+def laplace(fold: Fold) -> Models:
+    """Ridge regression of the class indicators on a Laplace kernel, which follows finer structure than a Gaussian."""
+    Z, ridges = fold.own.standard, [r for r in _LAPLACE_RIDGES if fold.wants(f"laplace {r:g}")]
+    rng = np.random.default_rng([fold.seed, 1])
+    at = np.arange(fold.n) if fold.n <= _FULL else np.sort(rng.permutation(fold.n)[:_SOME])
+    targets = np.eye(fold.n_classes)[fold.y] - fold.prior
+
+    def distances(rows: Floats) -> Floats:
+        return np.sqrt(_squared(rows, Z[at]))
+
+    between = distances(Z[at])
+    scale = _NEAR / (float(np.median(between[:_REFERENCE])) or 1.0)
+    penalty = np.exp(-scale * between)
+    gram, products = penalty, targets[at]
+    if len(at) < fold.n:
+        K = np.exp(-scale * distances(Z))
+        gram, products = K.T @ K, K.T @ targets
+
+    def predict(unseen: Unseen, coefficients: Floats) -> Floats:
+        K = unseen.once("laplace", lambda: np.exp(-scale * distances(unseen.standard)))
+        return _from_scores(_SHARPNESS * (K @ coefficients + fold.prior))
+
+    found: Models = {}
+    for ridge in ridges:
+        added = np.eye(len(at)) if len(at) == fold.n else penalty + _JITTER * np.eye(len(at))
+        solved = cho_solve(cho_factor(gram + ridge * added, overwrite_a=True, check_finite=False), products)
+        found[f"laplace {ridge:g}"] = partial(predict, coefficients=solved)
+    return found
+
+
 # --- interactions -------------------------------------------------------------------------------------------
 
 _BINS, _PAIRS, _MOST_COLUMNS = 8, 3, 40
@@ -366,6 +404,11 @@ def _strongest_pairs(bins: Codes, y: Codes, n_classes: int) -> list[tuple[int, i
 # --- trees --------------------------------------------------------------------------------------------------
 
 
+_DEEP_TREES = {"fast": 12, "balanced": 20, "thorough": 100}
+_MOST_TRIED = 40  # columns at a split
+_OTHER_TREES = 99  # seeds apart from the trees that weigh columns
+
+
 def trees(fold: Fold) -> Models:
     """Extremely randomised trees."""
 
@@ -376,14 +419,36 @@ def trees(fold: Fold) -> Models:
     return {"trees": predict}
 
 
+def deep_trees(fold: Fold) -> Models:
+    """Extremely randomised trees with pure leaves that try most columns at each split: structure finer than a leaf."""
+    A = fold.own.with_radial
+    kept = _columns_that_matter(fold, A.shape[1])
+    n_trees = _DEEP_TREES[fold.effort]
+    tried = min(_MOST_TRIED, A[:, kept].shape[1])
+    forest = Forest.grow(A[:, kept], fold.y, n_trees, 1, tried, fold.seed + _OTHER_TREES)
+
+    def predict(unseen: Unseen) -> Floats:
+        votes = n_trees * forest.predict(unseen.with_radial[:, kept])
+        P = np.zeros((len(votes), fold.n_classes))
+        P[:, forest.classes] = votes
+        return log_probabilities((P + fold.prior) / (n_trees + 1))
+
+    return {"deep trees": predict}
+
+
+def _columns_that_matter(fold: Fold, n_columns: int) -> Any:
+    """All columns, or of very many those that matter most to the trees."""
+    if n_columns <= WIDE:
+        return slice(None)
+    return np.sort(np.argsort(-fold.forest.importances, kind="stable")[:COMPONENTS])
+
+
 def boosting(fold: Fold) -> Models:
     """Histogram gradient boosting, small; of very many columns those that matter most to the trees."""
     from .boosting import fit_boosting
 
     A = fold.own.with_radial
-    kept: Any = slice(None)
-    if A.shape[1] > WIDE:
-        kept = np.sort(np.argsort(-fold.forest.importances, kind="stable")[:COMPONENTS])
+    kept = _columns_that_matter(fold, A.shape[1])
     model = fit_boosting(
         A[:, kept],
         fold.y,
@@ -430,27 +495,42 @@ LIBRARY: dict[str, Learner] = {
     "neighbours": neighbours,
     "weighted neighbours": weighted_neighbours,
     "kernel": kernel,
+    "laplace": laplace,
     "interactions": interactions,
     "trees": trees,
+    "deep trees": deep_trees,
     "boosting": boosting,
     "network": network,
 }
 
 # Settings of all learners together, where every one of them applies.
-MOST_SETTINGS = {"fast": 43, "balanced": 45, "thorough": 45}
+MOST_SETTINGS = {"fast": 46, "balanced": 48, "thorough": 48}
 
 # Learners that need the trees of a fold, to predict or to weigh columns by.
-ON_TREES = ("weighted neighbours", "kernel", "trees", "boosting")
+ON_TREES = ("weighted neighbours", "kernel", "trees", "deep trees", "boosting")
 
 # Learners by the time that scoring a row takes, the longest first.
-SLOWEST = ("neighbours", "weighted neighbours", "kernel", "interactions", FOREST, "trees", "boosting", "network")
+SLOWEST = (
+    "neighbours",
+    "weighted neighbours",
+    "laplace",
+    "kernel",
+    "interactions",
+    FOREST,
+    "deep trees",
+    "trees",
+    "boosting",
+    "network",
+)
 
-# What a learner is like: the race (race.py) leaves one of each kind. Those not named are kinds of their own: trees,
-# boosting, kernels and networks see with many rows what they do not with few.
+# What a learner is like: the race (race.py) leaves one of each kind. Those not named are kinds of their own.
+# Trees, boosting, kernels and networks see with many rows what they do not with few.
 KINDS = {
     **dict.fromkeys(("linear", "quadratic", "additive", "distance"), "linear models"),
     **dict.fromkeys(("gaussian", "mixtures"), "densities"),
     **dict.fromkeys(("neighbours", "weighted neighbours"), "neighbours"),
+    **dict.fromkeys(("kernel", "laplace"), "kernels"),
+    **dict.fromkeys(("trees", "deep trees"), "trees"),
 }
 
 
@@ -468,7 +548,7 @@ def steps(learner: str, settings: Sequence[str]) -> list[list[str]]:
     for name in settings:
         if learner == "kernel":
             step = name.rpartition(" ")[0]  # all ridges of a width
-        elif learner in ("linear", "quadratic", "additive", "distance", "network") or name.startswith("cells"):
+        elif learner in ("linear", "quadratic", "additive", "distance", "laplace", "network") or name.startswith("cells"):
             step = name
         else:
             step = learner

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from .._types import Codes, Floats
 from ..rows.dataset import Dataset
 from ..rows.draws import Draws
 from ..utils.parallel import Progress, Threads, Workers
-from .arrangement import EFFORTS, Arrangement
+from .arrangement import EFFORTS, Arrangement, n_repeats
 from .cross_fit import CrossFit, cross_fit
 from .pool import Stage, pool_stage
 
@@ -47,8 +48,10 @@ class Trained:
 
     def pool(self, threads: int, progress: Progress | None) -> "Learned":
         """Pool what the library says."""
-        pools = Threads(threads).map(_pool, (self,), self.fitted.stages, "pooling", progress)
-        P = [reweight(P, self.change) for P, _ in pools]
+        stages = [stage for repeat in self.fitted.repeats for stage in repeat]
+        pools = Threads(threads).map(_pool, (self,), stages, "pooling", progress)
+        everything = iter([reweight(P, self.change) for P, _ in pools])
+        P = [[next(everything) for _ in repeat] for repeat in self.fitted.repeats]
         return Learned(**{name: getattr(self, name) for name in self.__dataclass_fields__}, P=P, weights=pools[0][1])
 
 
@@ -58,18 +61,24 @@ class Learned(Trained):
 
     Attributes
     ----------
-    P : list of ndarray
-        Pooled probabilities under the wanted class shares: of all rows, of half of them, of a quarter and another one.
+    P : list of list of ndarray
+        For each choice of folds and each stage (see `cross_fit.STAGES`) pooled probabilities under the wanted class
+        shares.
     weights : dict
         Mean weight of each learner in the pool of all rows.
     """
 
-    P: list[Floats]
+    P: list[list[Floats]]
     weights: dict[str, float]
 
+    @cached_property
+    def mean(self) -> Floats:
+        """Probabilities by models of all rows, the mean over the choices of folds."""
+        return np.asarray(sum(repeat[0] for repeat in self.P) / len(self.P))
+
     def posterior(self) -> Floats:
-        """Probabilities by models of all rows, rows and classes in the order they came in."""
-        return self.P[0][self.arrangement.back][:, self.arrangement.codes]
+        """The same, rows and classes in the order they came in."""
+        return self.mean[self.arrangement.back][:, self.arrangement.codes]
 
 
 def _pool(trained: Trained, stage: Stage) -> tuple[Floats, dict[str, float]]:
@@ -102,6 +111,7 @@ def train(
         extra=classifiers,
         effort=effort,
         max_rows=EFFORTS[effort],
+        repeats=n_repeats(data.n_samples, effort),
         seed=seed,
         rng=draws.rng("folds"),
         workers=workers,
