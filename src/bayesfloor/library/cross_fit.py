@@ -40,8 +40,9 @@ __all__ = [
 
 # Models by the fraction of the training rows they see, and the stages made of them: of quarters there are two
 # predictions for each row, by different models.
-N_MODELS = {1.0: N_FOLDS, 0.5: 2, 0.25: 4, 0.125: 8}
+N_MODELS = {1.0: N_FOLDS, 0.5: 2, 0.25: 4, 0.125: 4}
 STAGES = ((1.0, 0), (0.5, 0), (0.25, 0), (0.25, 1), (0.125, 0))  # fraction, and which prediction
+_PARTS = 8  # of the rows that are free, of which the smaller training sets are made
 _RACE = 0.25  # models of this fraction decide which learners are trained on more rows
 _SEEN = 5  # rows of each class that a limited training set keeps
 
@@ -52,7 +53,7 @@ def n_models(repeats: int) -> dict[float, int]:
     Examples
     --------
     >>> n_models(2)
-    {1.0: 9, 0.5: 4, 0.25: 8, 0.125: 16}
+    {1.0: 9, 0.5: 4, 0.25: 8, 0.125: 8}
     """
     counts = {fraction: repeats * count for fraction, count in N_MODELS.items()}
     counts[1.0] -= repeats - 1  # the models that predict the held-out rows are the same
@@ -212,20 +213,20 @@ def _divide(
 ) -> list[_Task]:
     """What to train on which rows, for these folds; the first task predicts the held-out ones."""
     free, held = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
-    n_parts = N_MODELS[0.125]
     part = np.full(len(y), -1)
-    part[free] = assign_parts(y[free], None if groups is None else groups[free], n_parts, rng)
+    part[free] = assign_parts(y[free], None if groups is None else groups[free], _PARTS, rng)
     tasks = [
         _Task(1.0, _at_most(np.flatnonzero(fold != k), y, max_rows, rng), [np.flatnonzero(fold == k)], k)
         for k in range(N_MODELS[1.0])
     ]
-    for fraction in (0.5, 0.25, 0.125):
-        n_models = N_MODELS[fraction]
-        own = np.where(part < 0, -1, part % n_models)  # an eighth lies in a quarter, a quarter in a half
+    for fraction, n_models in list(N_MODELS.items())[1:]:
+        # An eighth lies in a quarter, and a quarter in a half: what is predicted is never in what was trained on.
+        within = np.where(part < 0, -1, part % n_models)
         for k in range(n_models):
-            train = _at_most(np.flatnonzero(own == k), y, int(fraction * max_rows), rng)
+            own = (part >= 0) & (part % round(1 / fraction) == k)
+            train = _at_most(np.flatnonzero(own), y, int(fraction * max_rows), rng)
             copies = sum(stage == fraction for stage, _ in STAGES)
-            sets = [np.flatnonzero(own == (k + step) % n_models) for step in range(1, copies + 1)]
+            sets = [np.flatnonzero(within == (k + step) % n_models) for step in range(1, copies + 1)]
             tasks.append(_Task(fraction, train, [np.concatenate([s, held]) for s in sets] if k == 0 else sets, k))
     return [replace(task, seed=task.seed + N_FOLDS * repeat) for task in tasks]
 
