@@ -56,7 +56,10 @@ Predict = Callable[[np.ndarray, np.ndarray, np.ndarray, bool], np.ndarray]  # (A
 
 def scaled(A: np.ndarray, B: np.ndarray, images: bool) -> tuple[np.ndarray, np.ndarray]:
     """Columns made comparable; pixels already are."""
-    mean, deviation = (0, 255) if images else (A.mean(axis=0, dtype=float), A.std(axis=0, dtype=float) + 1e-9)
+    if images:
+        return A / np.float32(255), B / np.float32(255)
+    mean, deviation = A.mean(axis=0, dtype=np.float64), A.std(axis=0, dtype=np.float64)
+    deviation[deviation == 0] = 1
     return ((A - mean) / deviation).astype(np.float32), ((B - mean) / deviation).astype(np.float32)
 
 
@@ -108,22 +111,24 @@ def blocks(X: np.ndarray, size: int) -> Iterator[np.ndarray]:
 
 
 def kernel_ridge(
-    A: np.ndarray, y: np.ndarray, B: np.ndarray, images: bool, n_centres: int = 6_000, ridge: float = 1e-7
+    A: np.ndarray, y: np.ndarray, B: np.ndarray, images: bool, most_centres: int = 6_000, ridge: float = 1e-7
 ) -> np.ndarray:
     """Least squares on exp(-distance) to some of the rows."""
     A, B = scaled(A, B, images)
+    n_centres = most_centres if len(A) <= 100_000 else most_centres // 2
     centres, Y = A[:n_centres], np.eye(int(y.max()) + 1, dtype=np.float32)[y]  # rows are in random order
     usual = float(np.median(euclidean_distances(centres[:500], centres[-500:])))
 
     def near(X: np.ndarray) -> np.ndarray:
-        return np.exp(-euclidean_distances(X, centres) / usual)
+        # In double precision: a rounded product of the matrix with itself is not positive definite.
+        return np.exp(-euclidean_distances(X, centres) / usual).astype(np.float64)
 
     gram, target = np.zeros((len(centres),) * 2), np.zeros((len(centres), Y.shape[1]))
     for X, T in zip(blocks(A, 4_000), blocks(Y, 4_000), strict=True):
         K = near(X)
         gram += K.T @ K
         target += K.T @ T
-    # The identity is there for centres that coincide, and for single precision.
+    # The identity is there for centres that coincide.
     penalty = near(centres) + np.eye(len(centres))
     weights = solve(gram + ridge * len(A) * penalty, target, assume_a="pos")
     return np.concatenate([(near(X) @ weights).argmax(axis=1) for X in blocks(B, 4_000)])

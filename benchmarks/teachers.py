@@ -356,8 +356,8 @@ def fit_missing(tables: list[str], data: Path, folder: Path, n_jobs: int) -> Non
         distinct_table(table, TABLES[table], data, folder)
     todo = [
         (table, kind, variant)
+        for variant in range(N_VARIANTS)  # one of each first, so that problems can be drawn before all are there
         for table in tables
-        for variant in range(N_VARIANTS)
         for kind in KINDS
         if not teacher_path(table, kind, variant, folder).exists()
     ]
