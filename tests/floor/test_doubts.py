@@ -21,16 +21,11 @@ CALM = Evidence(
     n_classes=2,
     majority=0.5,
     shrunk_majority=0.5,
-    error=0.2,
-    plugin=0.2,
-    half_error=0.2,
-    half_plugin=0.2,
-    quarter_error=0.2,
-    quarter_plugin=0.2,
-    ball=0.2,
+    **dict.fromkeys(("error", "half_error", "quarter_error", "eighth_error", "ball"), 0.2),
+    **dict.fromkeys(("plugin", "half_plugin", "quarter_plugin"), 0.2),
+    **dict.fromkeys(("loss", "half_loss", "quarter_loss", "eighth_loss"), 0.5),
+    **dict.fromkeys(("claimed", "unsettled", "half_unsettled", "quarter_unsettled", "repeated"), 0.0),
     raw=None,
-    claimed=0.0,
-    unsettled=0.0,
 )
 
 

@@ -43,7 +43,7 @@ def test_result_is_coherent(result: FloorResult) -> None:
     assert 0 <= result.floor <= result.ceiling <= 1
     assert sum(result.class_error) == pytest.approx(result.floor)
     assert sum(share for *_, share in result.pairs()) == pytest.approx(result.floor)
-    assert [point.n_train for point in result.learning_curve] == pytest.approx([400, 200, 100], abs=3)
+    assert [point.n_train for point in result.learning_curve] == pytest.approx([400, 200, 100, 50], abs=3)
     kinds = {KINDS.get(score.learner, score.learner) for score in result.learners}
     assert kinds >= {*KINDS.values(), "trees", "boosting", "kernel"}
     assert result.posterior is not None
@@ -511,10 +511,18 @@ def evidence(**changes) -> Evidence:
         "half_plugin": 0.21,
         "quarter_error": 0.23,
         "quarter_plugin": 0.23,
+        "eighth_error": 0.25,
+        "loss": 0.5,
+        "half_loss": 0.51,
+        "quarter_loss": 0.53,
+        "eighth_loss": 0.56,
         "ball": 0.19,
         "raw": None,
         "claimed": 0.002,
         "unsettled": 0.001,
+        "half_unsettled": 0.002,
+        "quarter_unsettled": 0.004,
+        "repeated": 0.001,
     }
     return Evidence(**{**values, **changes})
 

@@ -71,22 +71,15 @@ def conclude(
     """Judge the floor, and put every figure beside what it rests on."""
     shares = data.priors if priors is None else priors
     curve = counted.curve
-    evidence = Evidence(
+    evidence = Evidence.of(
+        curve,
         n=independent_rows(data, priors, learned.groups),
         n_features=data.X.shape[1],
         n_classes=data.n_classes,
         majority=1 - float(shares.max()),
         shrunk_majority=1 - float((shrunk_shares(data.class_counts) if priors is None else priors).max()),
-        error=curve.error(1.0),
-        plugin=curve.plugin(1.0),
-        half_error=curve.error(0.5),
-        half_plugin=curve.plugin(0.5),
-        quarter_error=curve.error(0.25),
-        quarter_plugin=curve.plugin(0.25),
         ball=counted.ball,
         raw=counted.raw,
-        claimed=float(curve.claimed[:, 0].mean()),
-        unsettled=float(curve.unsettled[:, 0].mean()),
     )
     judgement = judge(evidence, confidence_level)
     certified = ceiling(counted.held_out, priors, confidence_level)

@@ -1,7 +1,7 @@
 """What speaks against taking an estimate at face value: a code to act on, and a sentence to read."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from .._types import Floats
@@ -22,6 +22,7 @@ __all__ = [
 ]
 
 _UNEVEN = 20  # times as many rows in the largest class as in the smallest
+_SLOWS = 0.8  # a fall of the log-loss that is less than this share of those before
 _WIDE = 0.03  # intervals wider than this are worth a remark
 _NARROWER, _WORTH = 0.75, 0.005  # a remedy is worth naming if it narrows the interval to this share, and by so much
 
@@ -91,11 +92,14 @@ def doubts(
     judgement = judge(evidence, confidence_level)
     width = judgement.high - judgement.low
     if evidence.half_error - evidence.error > 2 * evidence.sampling:
+        slows = evidence.persistence < _SLOWS
         found.append(
             _doubt(
                 "still-falling",
                 f"the learning curve is still falling ({evidence.half_error:.1%} with half the "
-                f"{'' if training.everything else 'training '}rows, {evidence.error:.1%} with all)",
+                f"{'' if training.everything else 'training '}rows, {evidence.error:.1%} with all)"
+                + ("" if slows else " and does not slow down: nothing in these rows says where it ends"),
+                slows=slows,
                 half_error=evidence.half_error,
                 error=evidence.error,
                 training_rows=training.rows,
@@ -186,18 +190,6 @@ def _narrow(evidence: Evidence, confidence_level: float, training: Training) -> 
 
 
 def width_with_more(evidence: Evidence, confidence_level: float, *, rows: float, training: float) -> float:
-    """Width of the interval with so many times the rows, and so many times those that models are trained on.
-
-    What is left to learn is taken to fall with the square root of the training rows.
-    """
-    left = training**-0.5
-    more = replace(
-        evidence,
-        n=round(rows * evidence.n),
-        ball=evidence.error + (evidence.ball - evidence.error) * left,
-        half_error=evidence.error + (evidence.half_error - evidence.error) * left,
-        claimed=evidence.claimed * left,
-        unsettled=evidence.unsettled * left,
-    )
-    judgement = judge(more, confidence_level)
+    """Width of the interval with so many times the rows, and so many times those that models are trained on."""
+    judgement = judge(evidence.with_more(rows, training), confidence_level)
     return judgement.high - judgement.low

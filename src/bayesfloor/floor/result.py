@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from ..errors import DataError
-from ..utils.intervals import Bound, ConfidenceInterval
+from ..utils.intervals import Bound, ConfidenceInterval, share_error
 from .ceiling import Certificate
 from .doubts import Doubt, unknown_doubt
 from .suspects import find_suspects
@@ -223,7 +224,7 @@ class FloorResult:
             f"ceiling  {certified}",
             "",
             about,
-            "The interval is no proof: no method can certify a lower limit from labelled data alone.",
+            f"{self.interval_parts}The interval is no proof: no method can certify a lower limit from labelled data alone.",
         ]
         pairs = [p for p in self.pairs() if p[2] > 0][:3]
         if pairs and len(self.classes) > 2 and self.floor > 0:
@@ -232,6 +233,26 @@ class FloorResult:
         lines += [f"- doubt: {doubt.sentence}" for doubt in self.doubts]
         lines += [f"- note: {note}" for note in self.notes]
         return "\n".join(lines)
+
+    @property
+    def interval_parts(self) -> str:
+        """How much of the interval is sampling noise, and how much is doubt, in words; empty for scores."""
+        points, noise = 100 * (self.interval.high - self.interval.low), 100 * self.sampling_width
+        if not self.learning_curve or not points:
+            return ""
+        if noise > 0.95 * points:
+            return "The interval is sampling noise alone. "
+        return (
+            f"Of the interval's {points:.1f} points {noise:.1f} are sampling noise; the others allow for structure that "
+            "was perhaps not found. "
+        )
+
+    @property
+    def sampling_width(self) -> float:
+        """Width that the interval would have if all structure were found, and only the number of rows limited it."""
+        z = float(ndtri((1 + self.interval.confidence_level) / 2))
+        noise = 2 * z * share_error(self.evidence["error"], self.evidence["n"])
+        return min(noise, self.interval.high - self.interval.low)
 
     @property
     def chance(self) -> str:

@@ -8,7 +8,7 @@ that shows in how both fall with the number of training rows.
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -17,6 +17,8 @@ import numpy as np
 
 from .._types import Counts, Floats
 from ..errors import ParameterError
+from ..utils.intervals import share_error
+from .curve import Curve
 
 __all__ = [
     "BALL_CLASSES",
@@ -27,11 +29,13 @@ __all__ = [
     "check_carried",
     "highest_level",
     "judge",
+    "point",
     "shrunk_shares",
 ]
 
 
 _SURELY = 3.0  # standard errors
+_STEADY = 0.9  # a fall that is hardly less than the one before
 DIMENSIONS = 4  # balls stay full up to about so many
 BEYOND = 4  # residuals beyond each end of an interval, so that its quantile is no single problem's
 BALL_CLASSES = 3  # ... and are as good as the best up to two
@@ -50,22 +54,22 @@ class Evidence:
     shrunk_majority : float
         The same for class shares shrunk toward equal ones by what sampling noise would make of equal ones: the largest
         of several counted shares is too large on average.
-    error, plugin : float
-        Of the pooled library trained on four fifths: share of errors, and mean of 1 - largest probability.
-    half_error, half_plugin, quarter_error, quarter_plugin : float
-        The same with half and a quarter of the training rows.
+    error, plugin, loss : float
+        Of the pooled library trained on four fifths: share of errors, mean of 1 - largest probability, mean log-loss.
+    half_error, half_plugin, half_loss, quarter_error, quarter_plugin, quarter_loss, eighth_error, eighth_loss : float
+        The same with half, a quarter and an eighth of the training rows.
     ball : float
         Epsilon-ball ensemble in the space of the scores.
     raw : float or None
         The same in the features themselves, where there are few and its balls can carry it.
-    claimed : float
-        What is at stake where the half and the whole stage name different classes: the mean, over all rows, of the
-        difference between the two classes in the mean of the two posteriors. It is near the error that a training set
-        of this size costs, and less noisy than a difference of two counts of errors.
-    unsettled : float
-        The part of it that labels confirm. With m the (signed) difference in a row and v = 1, 0 or -1 by whether the
-        label is the first class, neither or the second: claimed (sum m v + 5) / (sum m^2 + 5), the slope of v on m,
-        held to 1 by five rows' worth. Where labels are noise the stages differ often, but nothing is won.
+    claimed, unsettled : float
+        What is at stake where the models of half and of all rows name different classes, as their posteriors claim and
+        as labels confirm: see `curve.stakes`. It is near the error that a training set of this size costs, and less
+        noisy than a difference of two counts of errors.
+    half_unsettled, quarter_unsettled : float
+        The same of a quarter and half, and of an eighth and a quarter.
+    repeated : float
+        What is claimed to be at stake where models of other folds name different classes; 0 if there was one choice.
     """
 
     n: int
@@ -75,19 +79,71 @@ class Evidence:
     shrunk_majority: float
     error: float
     plugin: float
+    loss: float
     half_error: float
     half_plugin: float
+    half_loss: float
     quarter_error: float
     quarter_plugin: float
+    quarter_loss: float
+    eighth_error: float
+    eighth_loss: float
     ball: float
     raw: float | None
     claimed: float
     unsettled: float
+    half_unsettled: float
+    quarter_unsettled: float
+    repeated: float
+
+    @classmethod
+    def of(cls, curve: Curve, **others: Any) -> "Evidence":
+        """Of a learning curve, and what else there is."""
+        unsettled = curve.unsettled.mean(axis=0)
+        return cls(
+            error=curve.error(1.0),
+            plugin=curve.plugin(1.0),
+            loss=curve.loss(1.0),
+            half_error=curve.error(0.5),
+            half_plugin=curve.plugin(0.5),
+            half_loss=curve.loss(0.5),
+            quarter_error=curve.error(0.25),
+            quarter_plugin=curve.plugin(0.25),
+            quarter_loss=curve.loss(0.25),
+            eighth_error=curve.error(0.125),
+            eighth_loss=curve.loss(0.125),
+            claimed=float(curve.claimed[:, 0].mean()),
+            unsettled=float(unsettled[0]),
+            half_unsettled=float(unsettled[1]),
+            quarter_unsettled=float(unsettled[2]),
+            repeated=float(curve.repeated[1]),
+            **others,
+        )
+
+    def with_more(self, rows: float, training: float) -> "Evidence":
+        """As it might be with so many times the rows, and so many times those that models are trained on.
+
+        What is left to learn is taken to fall with the square root of the training rows.
+        """
+        left = training**-0.5
+        to_error = {
+            name: self.error + (getattr(self, name) - self.error) * left
+            for name in ("half_error", "quarter_error", "eighth_error", "ball")
+        }
+        to_loss = {
+            name: self.loss + (getattr(self, name) - self.loss) * left
+            for name in ("half_loss", "quarter_loss", "eighth_loss")
+        }
+        stakes = {
+            name: getattr(self, name) * left
+            for name in ("claimed", "unsettled", "half_unsettled", "quarter_unsettled", "repeated")
+        }
+        return replace(self, n=round(rows * self.n), **to_error, **to_loss, **stakes)
 
     @property
     def sampling(self) -> float:
         """Standard error of a share of errors among so many rows."""
-        return float(np.sqrt(max(self.error * (1 - self.error), 1 / self.n) / self.n))
+        return share_error(self.error, self.n)
 
     @property
     def signal(self) -> float:
@@ -95,14 +151,46 @@ class Evidence:
         return float(np.clip((self.majority - self.error) / (_SURELY * self.sampling), 0, 1))
 
     def terms(self) -> dict[str, float]:
-        """Corrections of the error that the rule weighs; balls where the score space has one or two dimensions."""
+        """Corrections of the error that the rule weighs."""
+        return {"unsettled": self.unsettled, "quarter": self.quarter_error - self.half_error}
+
+    def signs(self) -> dict[str, float]:
+        """What the interval widens with, all in the unit of an error, none negative.
+
+        - sampling: standard error of the share of errors;
+        - claimed, unsettled, repeated: what is at stake between half and all rows, and between choices of folds;
+        - falling: mean fall of the error per doubling of the rows, over three doublings;
+        - steady: the error that is left if the log-loss goes on falling as it did: where the last fall was r times the
+          one before, r / (1 - r) times the last, r being at most 0.9; as a share of the log-loss, times the error;
+        - balls: distance of the epsilon-ball ensemble, where the score space has one or two dimensions;
+        - columns: the error times columns per row, at most 1;
+        - hidden: the part of the error where nothing surely beats naming the largest class.
+        """
+        falls = (self.eighth_error - self.error) / 3
         return {
-            "ball": self.ball - self.error if self.n_classes <= BALL_CLASSES else 0.0,
-            "half": self.half_error - self.error,
-            "quarter": self.quarter_error - self.half_error,
+            "sampling": self.sampling,
             "claimed": self.claimed,
-            "unsettled": self.unsettled,
+            "unsettled": max(0.0, self.unsettled),
+            "repeated": self.repeated,
+            "falling": self.signal * max(0.0, falls),
+            "steady": self.signal * self.error * self._left(),
+            "balls": self.signal * abs(self.ball - self.error) if self.n_classes <= BALL_CLASSES else 0.0,
+            "columns": self.error * min(1.0, self.n_features / self.n),
+            "hidden": (1 - self.signal) * self.error,
         }
+
+    @property
+    def persistence(self) -> float:
+        """Last fall of the log-loss over the mean of the two before: from 0, it has ended, to 0.9, it does not slow."""
+        last, before = self.half_loss - self.loss, (self.eighth_loss - self.half_loss) / 2
+        if last <= 0:
+            return 0.0
+        return min(_STEADY, last / before) if before > 0 else _STEADY
+
+    def _left(self) -> float:
+        """Share of the log-loss that is left to learn if it goes on falling as it did."""
+        ratio = self.persistence
+        return min(1.0, ratio / (1 - ratio) * (self.half_loss - self.loss) / self.loss) if self.loss > 0 else 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -179,24 +267,29 @@ def _centred_logs(P: Floats) -> Floats:
 
 
 def judge(evidence: Evidence, confidence_level: float) -> Judgement:
-    """Combine the figures by the stored rule, and widen by what its residuals were on simulated problems."""
+    """Combine the figures by the stored rule; the interval is as wide as problems with a known floor have shown."""
     rule = _rule()
+    floor = point(evidence, rule["weights"])
+    signs = evidence.signs()
+    below, above = (
+        float(np.interp(confidence_level, rule["levels"], [_arm(signs, weights) for weights in rule[side]]))
+        for side in ("below", "above")
+    )
+    # The largest share is itself only known up to sampling noise: the interval may pass it, the floor may not.
+    return Judgement(floor, max(0.0, floor - below), min(1 - 1 / evidence.n_classes, floor + above))
+
+
+def point(evidence: Evidence, weights: dict[str, float]) -> float:
+    """The floor: the error, less what it costs that there are no more rows."""
     terms = evidence.terms()
-    shift = sum(weight * terms[name] for name, weight in rule["weights"].items())
+    shift = sum(weight * terms[name] for name, weight in weights.items())
     signal = evidence.signal  # there is nothing to correct in pure noise
     judged = signal * (evidence.error + shift) + (1 - signal) * evidence.shrunk_majority
-    floor = float(np.clip(judged, 0.0, evidence.shrunk_majority))
-    scale = spread(evidence, rule["doubts"])
-    below, above = (float(np.interp(confidence_level, rule["levels"], rule[side])) for side in ("below", "above"))
-    # The largest share is itself only known up to sampling noise: the interval may pass it, the floor may not.
-    return Judgement(floor, max(0.0, floor - below * scale), min(1 - 1 / evidence.n_classes, floor + above * scale))
+    return float(np.clip(judged, 0.0, evidence.shrunk_majority))
 
 
-def spread(evidence: Evidence, doubts: dict[str, float]) -> float:
-    """Scale of the residual: sampling noise, and doubt that grows with what the correction rests on."""
-    terms = evidence.terms()
-    doubt = sum(weight * terms[name] ** 2 for name, weight in doubts.items())
-    return float(np.sqrt(evidence.sampling**2 + evidence.signal**2 * doubt))
+def _arm(signs: dict[str, float], weights: dict[str, float]) -> float:
+    return sum(weight * signs[name] for name, weight in weights.items())
 
 
 def highest_level() -> float:

@@ -16,6 +16,7 @@ __all__ = [
     "lower_limit",
     "sampling_variance",
     "score_interval",
+    "share_error",
     "upper_limit",
 ]
 
@@ -75,6 +76,17 @@ class Bound:
 def check_level(confidence_level: float) -> None:
     """Refuse a confidence level that is none."""
     check_fraction("confidence_level", confidence_level)
+
+
+def share_error(share: float, n: int) -> float:
+    """Standard error of a share that was counted among so many; where none was counted, as of one.
+
+    Examples
+    --------
+    >>> round(share_error(0.2, 400), 6), share_error(0.0, 400)
+    (0.02, 0.0025)
+    """
+    return float(np.sqrt(max(share * (1 - share), 1 / n) / n))
 
 
 def score_interval(estimate: float, n_effective: float, confidence_level: float) -> ConfidenceInterval:
