@@ -535,6 +535,24 @@ def test_rule_widens_with_doubt_and_confidence() -> None:
     assert judge(evidence(error=0.0, plugin=0.0, ball=0.0), 0.95).floor == 0
 
 
+def test_steady_falls_lengthen_the_lower_arm_and_flat_curves_do_not() -> None:
+    falling = {"half_error": 0.22, "quarter_error": 0.25, "eighth_error": 0.28, "unsettled": 0.01, "claimed": 0.012}
+    slowing = evidence(**falling, half_loss=0.51, quarter_loss=0.55, eighth_loss=0.63)
+    steady = evidence(**falling, half_loss=0.54, quarter_loss=0.59, eighth_loss=0.63)
+    assert steady.persistence > 0.85 > slowing.persistence
+    arms = [judge(e, 0.95).floor - judge(e, 0.95).low for e in (slowing, steady)]
+    assert arms[1] > arms[0]
+    still = dict.fromkeys(("half_error", "quarter_error", "eighth_error"), 0.2)
+    flat = evidence(
+        **still, **dict.fromkeys(("half_loss", "quarter_loss", "eighth_loss"), 0.5), claimed=0.0, unsettled=0.0
+    )
+    judged = judge(flat, 0.95)
+    assert judged.high - judged.low < 1.6 * 2 * 1.96 * flat.sampling
+    signs = flat.signs()
+    assert all(value >= 0 for value in signs.values())
+    assert all(signs[name] == 0 for name in ("claimed", "unsettled", "falling", "steady", "rough", "hidden"))
+
+
 def test_score_space_has_few_dimensions() -> None:
     rng = np.random.default_rng(0)
     for n_classes, dimensions in ((2, 1), (3, 2), (5, 4), (12, 4)):

@@ -61,7 +61,8 @@ class Curve:
             repeated = np.mean([_differ(a, b, y, weights)[:2] for a, b in two], axis=0)
         mean = np.asarray(sum(repeat[0] for repeat in P) / len(P))
         pooled = summarise(mean, y, weights)[0], _log_loss(mean, y, weights)
-        return cls(*np.moveaxis(figures, 2, 0), changed, claimed, unsettled, repeated, *pooled)
+        errors, plugins, losses = np.moveaxis(figures, 2, 0)
+        return cls(errors, plugins, losses, changed, claimed, unsettled, repeated, *pooled)
 
     def with_all(self, error: float, plugin: float) -> "Curve":
         """The curve of a sample, moved to what all rows say of the models of full size."""

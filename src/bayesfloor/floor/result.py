@@ -224,7 +224,8 @@ class FloorResult:
             f"ceiling  {certified}",
             "",
             about,
-            f"{self.interval_parts}The interval is no proof: no method can certify a lower limit from labelled data alone.",
+            *([self.interval_parts] if self.interval_parts else []),
+            "The interval is no proof: no method can certify a lower limit from labelled data alone.",
         ]
         pairs = [p for p in self.pairs() if p[2] > 0][:3]
         if pairs and len(self.classes) > 2 and self.floor > 0:
@@ -241,10 +242,10 @@ class FloorResult:
         if not self.learning_curve or not points:
             return ""
         if noise > 0.95 * points:
-            return "The interval is sampling noise alone. "
+            return "The interval is sampling noise alone."
         return (
-            f"Of the interval's {points:.1f} points {noise:.1f} are sampling noise; the others allow for structure that "
-            "was perhaps not found. "
+            f"Of the interval's {points:.1f} points {noise:.1f} are sampling noise; the others allow for structure "
+            "that was perhaps not found."
         )
 
     @property

@@ -35,7 +35,8 @@ __all__ = [
 
 
 _SURELY = 3.0  # standard errors
-_STEADY = 0.9  # a fall that is hardly less than the one before
+# Falls of the log-loss over those before: errors of estimation that fall with the number of rows, and hardly less.
+_SMOOTH, _STEADY = 0.5, 0.9
 DIMENSIONS = 4  # balls stay full up to about so many
 BEYOND = 4  # residuals beyond each end of an interval, so that its quantile is no single problem's
 BALL_CLASSES = 3  # ... and are as good as the best up to two
@@ -158,23 +159,25 @@ class Evidence:
         """What the interval widens with, all in the unit of an error, none negative.
 
         - sampling: standard error of the share of errors;
-        - claimed, unsettled, repeated: what is at stake between half and all rows, and between choices of folds;
+        - claimed, unsettled: what is at stake between half and all rows;
         - falling: mean fall of the error per doubling of the rows, over three doublings;
-        - steady: the error that is left if the log-loss goes on falling as it did: where the last fall was r times the
-          one before, r / (1 - r) times the last, r being at most 0.9; as a share of the log-loss, times the error;
-        - balls: distance of the epsilon-ball ensemble, where the score space has one or two dimensions;
+        - steady: the error that is left if the log-loss goes on falling as it did: where the last fall was r times
+          those before, r / (1 - r) times the last; as a share of the log-loss, times the error;
+        - rough: the error times the share of the log-loss that was learned over three doublings, where its fall does
+          not slow down as that of smooth problems does;
         - columns: the error times columns per row, at most 1;
         - hidden: the part of the error where nothing surely beats naming the largest class.
         """
-        falls = (self.eighth_error - self.error) / 3
+        learned, persistence = self.signal * self.error, self.persistence
+        fell = np.clip((self.eighth_loss - self.loss) / self.loss, 0, 1) if self.loss > 0 else 0.0
+        left = persistence / (1 - persistence) * (self.half_loss - self.loss)
         return {
             "sampling": self.sampling,
             "claimed": self.claimed,
             "unsettled": max(0.0, self.unsettled),
-            "repeated": self.repeated,
-            "falling": self.signal * max(0.0, falls),
-            "steady": self.signal * self.error * self._left(),
-            "balls": self.signal * abs(self.ball - self.error) if self.n_classes <= BALL_CLASSES else 0.0,
+            "falling": self.signal * max(0.0, self.eighth_error - self.error) / 3,
+            "steady": learned * float(np.clip(left / self.loss, 0, 1)) if self.loss > 0 else 0.0,
+            "rough": learned * float(fell * np.clip((persistence - _SMOOTH) / (_STEADY - _SMOOTH), 0, 1)),
             "columns": self.error * min(1.0, self.n_features / self.n),
             "hidden": (1 - self.signal) * self.error,
         }
@@ -186,11 +189,6 @@ class Evidence:
         if last <= 0:
             return 0.0
         return min(_STEADY, last / before) if before > 0 else _STEADY
-
-    def _left(self) -> float:
-        """Share of the log-loss that is left to learn if it goes on falling as it did."""
-        ratio = self.persistence
-        return min(1.0, ratio / (1 - ratio) * (self.half_loss - self.loss) / self.loss) if self.loss > 0 else 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""

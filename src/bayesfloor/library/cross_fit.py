@@ -201,10 +201,11 @@ def cross_fit(
     dropped = sorted(failures | more_failures)
     if dropped:
         warnings.warn(f"left out, because they failed: {'; '.join(dropped)}", BayesfloorWarning, stacklevel=3)
-    found, whole, each = iter(more), (others[0][0], more[0]), []
-    for number, part in enumerate(others):
-        known = [*zip(first, results, strict=True)] if number == 0 else [whole]
-        each.append(_gather(*zip(*known, *((task, next(found)) for task in part), strict=True), y, n_classes))
+    each, start = [], 0
+    for part in others:
+        own, start = more[start : start + len(part)], start + len(part)
+        known = (first, results) if start == len(part) else ([others[0][0]], [more[0]])
+        each.append(_gather(known[0] + part, known[1] + own, y, n_classes))
     return CrossFit(each, fold, dropped, left_behind, library, first + others[0])
 
 

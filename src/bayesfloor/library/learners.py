@@ -548,7 +548,9 @@ def steps(learner: str, settings: Sequence[str]) -> list[list[str]]:
     for name in settings:
         if learner == "kernel":
             step = name.rpartition(" ")[0]  # all ridges of a width
-        elif learner in ("linear", "quadratic", "additive", "distance", "laplace", "network") or name.startswith("cells"):
+        elif learner in ("linear", "quadratic", "additive", "distance", "laplace", "network") or name.startswith(
+            "cells"
+        ):
             step = name
         else:
             step = learner
