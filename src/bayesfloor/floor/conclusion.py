@@ -143,7 +143,7 @@ def _learners(learned: Learned) -> tuple[LearnerScore, ...]:
 
 
 def _estimates(evidence: Evidence, floor: float, occupancy: str) -> tuple[Estimate, ...]:
-    combined = "the library's error, less what more rows would gain; weights from simulated problems with known floor"
+    combined = "the library's error, less what more rows would gain; weights from problems with a known floor"
     figures = (
         Estimate("floor", floor, combined),
         Estimate("library's error", evidence.error, "errors of the pooled library on rows it has not seen: too high"),

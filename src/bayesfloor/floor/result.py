@@ -65,7 +65,7 @@ class FloorResult:
     floor : float
         Estimated lowest error that any classifier could reach.
     interval : ConfidenceInterval
-        Covers sampling noise and the bias seen on simulated problems.
+        Covers sampling noise and what was left unfound on problems with a known floor.
     ceiling : float or None
         Certified: with this confidence a classifier that was tested on held-out rows errs no more, and so the floor is
         no higher. None where no limit can be given; `doubts` then say why.

@@ -291,7 +291,7 @@ def _arm(signs: dict[str, float], weights: dict[str, float]) -> float:
 
 
 def highest_level() -> float:
-    """The largest confidence level of an interval that the simulated problems can carry."""
+    """The largest confidence level of an interval that the problems with a known floor can carry."""
     return math.floor(1000 * (1 - 2 * BEYOND / _rule()["n_problems"])) / 1000
 
 
@@ -301,12 +301,12 @@ def check_carried(confidence_level: float, *, one_sided: bool = False) -> None:
     if confidence_level > most:
         raise ParameterError(
             f"confidence_level {confidence_level:g} is more than the evidence carries: the interval's quantiles come "
-            f"from {_rule()['n_problems']} simulated problems, of which {BEYOND} at least must lie beyond each end; "
+            f"from {_rule()['n_problems']} problems with a known floor, of which {BEYOND} at least must lie beyond each end; "
             f"{most:g} is the most{', one-sided' * one_sided}"
         )
 
 
 @cache
 def _rule() -> dict[str, Any]:
-    """Weights found on simulated problems by benchmarks/train_floor.py."""
+    """Weights found on problems with a known floor by benchmarks/train_floor.py."""
     return dict(json.loads(files(__package__).joinpath("floor_rule.json").read_text(encoding="utf-8")))
