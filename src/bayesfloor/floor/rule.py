@@ -301,8 +301,8 @@ def check_carried(confidence_level: float, *, one_sided: bool = False) -> None:
     if confidence_level > most:
         raise ParameterError(
             f"confidence_level {confidence_level:g} is more than the evidence carries: the interval's quantiles come "
-            f"from {_rule()['n_problems']} problems with a known floor, of which {BEYOND} at least must lie beyond each end; "
-            f"{most:g} is the most{', one-sided' * one_sided}"
+            f"from {_rule()['n_problems']} problems with a known floor, of which {BEYOND} at least must lie beyond each "
+            f"end; {most:g} is the most{', one-sided' * one_sided}"
         )
 
 
