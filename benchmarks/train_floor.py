@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 RULE = ROOT / "src" / "bayesfloor" / "floor" / "floor_rule.json"
 TABLE = ROOT / "benchmarks" / "results" / "floor_rule.md"
 BEGIN, END = "<!-- rule: begin -->", "<!-- rule: end -->"
-LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
+LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.96, 0.98)
 FEW = 0.01  # residuals beyond this, and beyond twice the sampling noise, count linearly
 # Signs that the arms are made of. The upper one needs few: what is found is found.
 LOWER = ("sampling", "claimed", "unsettled", "falling", "steady", "rough", "columns", "hidden")

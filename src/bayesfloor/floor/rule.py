@@ -7,7 +7,6 @@ that shows in how both fall with the number of training rows.
 """
 
 import json
-import math
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -292,7 +291,7 @@ def _arm(signs: dict[str, float], weights: dict[str, float]) -> float:
 
 def highest_level() -> float:
     """The largest confidence level of an interval that the problems with a known floor can carry."""
-    return math.floor(1000 * (1 - 2 * BEYOND / _rule()["n_problems"])) / 1000
+    return float(_rule()["levels"][-1])
 
 
 def check_carried(confidence_level: float, *, one_sided: bool = False) -> None:
@@ -301,8 +300,8 @@ def check_carried(confidence_level: float, *, one_sided: bool = False) -> None:
     if confidence_level > most:
         raise ParameterError(
             f"confidence_level {confidence_level:g} is more than the evidence carries: the interval's quantiles come "
-            f"from {_rule()['n_problems']} problems with a known floor, of which {BEYOND} at least must lie beyond each "
-            f"end; {most:g} is the most{', one-sided' * one_sided}"
+            f"from {_rule()['n_problems']} problems with a known floor, of which {BEYOND} at least must lie beyond "
+            f"each end; {most:g} is the most{', one-sided' * one_sided}"
         )
 
 
