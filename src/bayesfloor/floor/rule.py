@@ -25,6 +25,7 @@ __all__ = [
     "Evidence",
     "Judgement",
     "ScoreSpace",
+    "arms",
     "check_carried",
     "highest_level",
     "judge",
@@ -267,10 +268,8 @@ def judge(evidence: Evidence, confidence_level: float) -> Judgement:
     """Combine the figures by the stored rule; the interval is as wide as problems with a known floor have shown."""
     rule = _rule()
     floor = point(evidence, rule["weights"])
-    signs = evidence.signs()
     below, above = (
-        float(np.interp(confidence_level, rule["levels"], [_arm(signs, weights) for weights in rule[side]]))
-        for side in ("below", "above")
+        float(np.interp(confidence_level, rule["levels"], arms(evidence, rule[side]))) for side in ("below", "above")
     )
     # The largest share is itself only known up to sampling noise: the interval may pass it, the floor may not.
     return Judgement(floor, max(0.0, floor - below), min(1 - 1 / evidence.n_classes, floor + above))
@@ -285,8 +284,11 @@ def point(evidence: Evidence, weights: dict[str, float]) -> float:
     return float(np.clip(judged, 0.0, evidence.shrunk_majority))
 
 
-def _arm(signs: dict[str, float], weights: dict[str, float]) -> float:
-    return sum(weight * signs[name] for name, weight in weights.items())
+def arms(evidence: Evidence, by_level: list[dict[str, float]]) -> Floats:
+    """Length of an arm of the interval at each level; each was fitted by itself, and none is shorter than one below."""
+    signs = evidence.signs()
+    lengths = [sum(weight * signs[name] for name, weight in weights.items()) for weights in by_level]
+    return np.asarray(np.maximum.accumulate(lengths))
 
 
 def highest_level() -> float:
