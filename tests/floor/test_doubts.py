@@ -82,22 +82,12 @@ def test_every_code_is_produced_and_in_the_manual() -> None:
         assert f"- **{severity}**: " in manual
 
 
-def test_a_curve_that_does_not_slow_down_is_said_not_to() -> None:
-    slowing = doubts(steep(half_loss=0.51, quarter_loss=0.55, eighth_loss=0.63), ENOUGH, (), 0.25, 0.95)[0]
-    steady = doubts(steep(half_loss=0.54, quarter_loss=0.59, eighth_loss=0.63), ENOUGH, (), 0.25, 0.95)[0]
-    assert slowing.figures["slows"]
-    assert "slow" not in slowing.sentence
-    assert not steady.figures["slows"]
-    assert steady.sentence.endswith("does not slow down: nothing in these rows says where it ends")
-
-
 def test_figures_are_those_of_the_sentence() -> None:
     evidence = steep()
     judgement = judge(evidence, 0.95)
     falling, wide, columns, few, bound = doubts(evidence, rows((100, 20), 40), (HOLDS_NOT,), 0.25, 0.95)
     assert falling.sentence == "the learning curve is still falling (25.0% with half the rows, 20.0% with all)"
     assert falling.figures == {
-        "slows": True,
         "half_error": 0.25,
         "error": 0.2,
         "training_rows": 800,

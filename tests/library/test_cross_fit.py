@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from bayesfloor.library.cross_fit import N_MODELS, STAGES, _divide, assign_folds, assign_parts, cross_fit, n_models
+from bayesfloor.library.cross_fit import (
+    N_MODELS,
+    STAGES,
+    _assign_eighths,
+    _divide,
+    assign_folds,
+    assign_parts,
+    cross_fit,
+    n_models,
+)
 
 
 def labels(n: int = 900) -> np.ndarray:
@@ -60,3 +69,29 @@ def test_parts_are_balanced():
     part = assign_parts(labels(), None, 8, np.random.default_rng(0))
     counts = np.bincount(part * 3 + labels()).reshape(8, 3)
     assert (counts.max(axis=0) - counts.min(axis=0) <= 1).all()
+
+
+def test_what_an_eighth_is_too_small_for_stays_in_the_larger_stages():
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    fitted = cross_fit(rng.normal(size=(120, 3)) + y[:, None], y, 2, effort="fast")
+    assert not fitted.dropped
+    whole, eighth = fitted.stages[0], fitted.stages[-1]
+    assert "neighbours" in whole.learner
+    assert set(eighth.names) < set(whole.names)
+    assert np.isfinite(eighth.logs).all()
+    for stage in fitted.stages[:-1]:
+        assert stage.names == whole.names
+
+
+def test_groups_of_rare_classes_are_divided():
+    y = np.repeat(np.arange(6), 7)
+    groups = np.arange(42) // 2
+    part = _assign_eighths(y, groups, np.random.default_rng(0))
+    assert set(part) <= set(range(8))
+    for number in np.unique(groups):
+        assert len(set(part[groups == number])) == 1
+    quarters = [part % 4 == k for k in range(4)]
+    assert all(
+        len(np.unique(groups[q & (part < 4)])) - len(np.unique(groups[q & (part >= 4)])) in (0, 1) for q in quarters
+    )

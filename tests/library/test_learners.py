@@ -6,7 +6,7 @@ import pytest
 import bayesfloor as bf
 from bayesfloor.library.extra_trees import Forest
 from bayesfloor.library.fold import Fold, Unseen
-from bayesfloor.library.learners import LIBRARY, additive, distance, gaussian, kernel, quadratic
+from bayesfloor.library.learners import LIBRARY, additive, deep_trees, distance, gaussian, kernel, laplace, quadratic
 
 
 def fold_of(d: int, n: int = 400, seed: int = 0) -> tuple[Fold, np.ndarray]:
@@ -114,3 +114,38 @@ def test_a_setting_by_itself_is_the_same_as_among_all(name):
         alone = Fold(fold.X, fold.y, 2, fold.seed, kept=frozenset([setting]))
         found = LIBRARY[name](alone)[setting](Unseen(alone, X))
         np.testing.assert_allclose(np.exp(found), np.exp(scores), atol=0.05 if is_path else 1e-9)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_laplace_kernel_does_not_depend_on_the_order_of_rows(sparse):
+    rng = np.random.default_rng(0)
+    X = (rng.random((500, 12)) < 0.08).astype(float) if sparse else rng.normal(size=(500, 2))
+    y = ((X.sum(axis=1) + 0.3 * rng.normal(size=500)) > np.median(X.sum(axis=1))).astype(np.int64)
+    order = np.argsort((X**2).sum(axis=1))  # from the middle outward, as they come
+    found = {}
+    for name, rows in (("inward", order), ("mixed", rng.permutation(500))):
+        fold = Fold(X[rows], y[rows], 2, 0)
+        found[name] = laplace(fold)["laplace 1"](Unseen(fold, X[:100]))
+    assert np.abs(found["inward"] - found["mixed"]).max() < 0.1
+    assert np.std(found["inward"][:, 0]) > 0.1  # more than the class shares
+
+
+def test_the_laplace_kernel_says_the_same_of_equal_rows_in_any_block():
+    rng = np.random.default_rng(1)
+    X, y = np.repeat(rng.normal(size=(150, 30)), 2, axis=0), rng.integers(0, 2, 300)
+    fold = Fold(X, y, 2, 0)
+    model = laplace(fold)["laplace 0.1"]
+    whole = model(Unseen(fold, X))
+    parts = np.vstack([model(Unseen(fold, X[start : start + 37])) for start in range(0, 300, 37)])
+    np.testing.assert_allclose(whole, parts, atol=1e-10)
+    np.testing.assert_allclose(whole[::2], whole[1::2], atol=1e-10)
+
+
+def test_fully_grown_trees_know_classes_that_are_missing_in_a_fold():
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(80, 3)), rng.choice([0, 2], 80)
+    fold = Fold(X, y, 3, 0)
+    P = np.exp(deep_trees(fold)["deep trees"](Unseen(fold, X)))
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+    assert (P[:, 1] < 0.05).all()
+    assert np.mean(P.argmax(axis=1) == y) == 1  # they remember their rows

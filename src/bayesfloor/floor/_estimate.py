@@ -19,7 +19,7 @@ from .._types import Counts, Floats, RowNumbers, Singles
 from ..balls.settings import target_priors
 from ..bounds.bounds import Bound, all_bounds
 from ..errors import ParameterError
-from ..library.arrangement import check_size, name_classifiers, near_points
+from ..library.arrangement import check_size, n_repeats, name_classifiers, near_points
 from ..library.forest import Forests, forest_rows
 from ..library.training import Learned, Trained, train
 from ..rows.block_dataset import block_digest, varying_columns
@@ -149,6 +149,7 @@ def _estimate(rows: LabelledRows, request: Request, run: Run) -> FloorResult:
         shares=seen / seen.sum() if priors is None else priors,
         classifiers=request.classifiers,
         effort=request.effort,
+        repeats=n_repeats(data.n_samples, request.effort) if sample.is_all else 1,
         seed=request.seed,
         workers=workers,
         progress=request.progress,

@@ -17,7 +17,7 @@ from ..library.cross_fit import STAGES, limit_fit_threads, n_models
 from ..library.extra_trees import columns_tried
 from ..library.fold import WIDE, Fold, Unseen
 from ..library.forest import LEAVES, TREES, forest_rows
-from ..library.learners import LIBRARY, MOST_SETTINGS, n_landmarks
+from ..library.learners import LIBRARY, MOST_CENTRES, MOST_SETTINGS, n_landmarks
 from ..library.pool import N_FOLDS
 from ..rows.blocks import BLOCK_ROWS
 from ..utils.checks import check_whole
@@ -214,7 +214,7 @@ def features(n: int, d: int, classes: int, sample: int, effort: str) -> dict[str
     trained = _trained_rows(sample, effort)
     is_all = sample == n
     narrow, wide = min(d, WIDE), max(0, d - WIDE)
-    repeats = n_repeats(sample, effort)
+    repeats = n_repeats(sample, effort) if is_all else 1
     models = n_models(repeats)
     fits = trained * sum(fraction * count for fraction, count in models.items())
     scored = float(repeats * len(STAGES) * sample)
@@ -306,12 +306,13 @@ def memory_features(
 ) -> dict[str, float]:
     """What the peak of memory is a sum of, in bytes as far as they can be counted."""
     m = forest_rows(n, sample, d, effort) if sample < n else 0
+    trained, repeats = _trained_rows(sample, effort), n_repeats(sample, effort) if sample == n else 1
     at_once = threads * min(sample, EFFORTS[effort] * 2)  # rows that tasks predict at the same time
     return {
         "base": 2.0**20,
         "table": 8.0 * n * (d * in_memory + classes + 6),
-        "predictions": 4.0 * MOST_SETTINGS[effort] * sample * classes * 8,
-        "kernels": 8.0 * n_landmarks(_trained_rows(sample, effort), d) * at_once,
+        "predictions": 8.0 * MOST_SETTINGS[effort] * sample * classes * len(STAGES) * repeats,
+        "kernels": 8.0 * (n_landmarks(trained, d) + min(trained, MOST_CENTRES)) * at_once,
         "sample": 8.0 * d * at_once,
         "block": float(ROW_BYTES) * threads * block if sample < n else 0.0,
         "forest": float(TREES[effort]) * m * (64 + 8 * classes),

@@ -22,7 +22,6 @@ __all__ = [
 ]
 
 _UNEVEN = 20  # times as many rows in the largest class as in the smallest
-_SLOWS = 0.8  # a fall of the log-loss that is less than this share of those before
 _WIDE = 0.03  # intervals wider than this are worth a remark
 _NARROWER, _WORTH = 0.75, 0.005  # a remedy is worth naming if it narrows the interval to this share, and by so much
 
@@ -92,14 +91,11 @@ def doubts(
     judgement = judge(evidence, confidence_level)
     width = judgement.high - judgement.low
     if evidence.half_error - evidence.error > 2 * evidence.sampling:
-        slows = evidence.persistence < _SLOWS
         found.append(
             _doubt(
                 "still-falling",
                 f"the learning curve is still falling ({evidence.half_error:.1%} with half the "
-                f"{'' if training.everything else 'training '}rows, {evidence.error:.1%} with all)"
-                + ("" if slows else " and does not slow down: nothing in these rows says where it ends"),
-                slows=slows,
+                f"{'' if training.everything else 'training '}rows, {evidence.error:.1%} with all)",
                 half_error=evidence.half_error,
                 error=evidence.error,
                 training_rows=training.rows,

@@ -239,10 +239,9 @@ class FloorResult:
     def interval_parts(self) -> str:
         """How much of the interval is sampling noise, and how much is doubt, in words; empty for scores."""
         points, noise = 100 * (self.interval.high - self.interval.low), 100 * self.sampling_width
-        if not self.learning_curve or not points:
+        # An interval that ends at 0 or at the ceiling would be wider: of what is left nothing can be said.
+        if not self.learning_curve or self.interval.low <= 0 or noise > 0.95 * points:
             return ""
-        if noise > 0.95 * points:
-            return "The interval is sampling noise alone."
         return (
             f"Of the interval's {points:.1f} points {noise:.1f} are sampling noise; the others allow for structure "
             "that was perhaps not found."

@@ -8,7 +8,7 @@ then matters as much as chance in the rows.
 """
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -19,7 +19,7 @@ from threadpoolctl import ThreadpoolController
 
 from .._types import Codes, Floats, RowNumbers, Singles
 from ..errors import BayesfloorWarning, DataError
-from ..utils.parallel import Progress, Threads, Workers
+from ..utils.parallel import Progress, Threads, Workers, no_warnings
 from .fold import Fold, Unseen, log_probabilities
 from .learners import LIBRARY, ON_TREES, Learner, Models
 from .pool import N_FOLDS, Stage
@@ -42,7 +42,6 @@ __all__ = [
 # predictions for each row, by different models.
 N_MODELS = {1.0: N_FOLDS, 0.5: 2, 0.25: 4, 0.125: 4}
 STAGES = ((1.0, 0), (0.5, 0), (0.25, 0), (0.25, 1), (0.125, 0))  # fraction, and which prediction
-_PARTS = 8  # of the rows that are free, of which the smaller training sets are made
 _RACE = 0.25  # models of this fraction decide which learners are trained on more rows
 _SEEN = 5  # rows of each class that a limited training set keeps
 
@@ -110,8 +109,9 @@ def assign_parts(labels: Codes, groups: Codes | None, n_parts: int, rng: np.rand
         from sklearn.model_selection import StratifiedGroupKFold
 
         splitter = StratifiedGroupKFold(n_parts, shuffle=True, random_state=int(rng.integers(2**31)))
-        for k, (_, rows) in enumerate(splitter.split(labels, labels, groups)):
-            part[rows] = k
+        with no_warnings:  # of rare classes that not every part can have
+            for k, (_, rows) in enumerate(splitter.split(labels, labels, groups)):
+                part[rows] = k
         return part
     offset = 0
     for c in range(int(labels.max()) + 1):
@@ -119,6 +119,20 @@ def assign_parts(labels: Codes, groups: Codes | None, n_parts: int, rng: np.rand
         part[rows] = (np.arange(len(rows)) + offset) % n_parts
         offset += len(rows)
     return part
+
+
+def _assign_eighths(labels: Codes, groups: Codes | None, rng: np.random.Generator) -> Codes:
+    """Part 0..7 of each row; parts k and k + 4 are a quarter."""
+    if groups is None:
+        return assign_parts(labels, None, 8, rng)
+    quarters = assign_parts(labels, groups, 4, rng)
+    # Groups of a quarter by turns: of rare classes there may be too few to balance eighths as well.
+    places = np.empty(int(groups.max()) + 1, dtype=np.int64)
+    places[rng.permutation(len(places))] = np.arange(len(places))
+    for k in range(4):
+        own = np.unique(groups[quarters == k])
+        places[own[np.argsort(places[own])]] = np.arange(len(own))
+    return np.asarray(quarters + 4 * (places[groups] % 2))
 
 
 def assign_folds(y: Codes, groups: Codes | None, rng: np.random.Generator) -> Codes:
@@ -201,11 +215,10 @@ def cross_fit(
     dropped = sorted(failures | more_failures)
     if dropped:
         warnings.warn(f"left out, because they failed: {'; '.join(dropped)}", BayesfloorWarning, stacklevel=3)
-    each, start = [], 0
-    for part in others:
-        own, start = more[start : start + len(part)], start + len(part)
-        known = (first, results) if start == len(part) else ([others[0][0]], [more[0]])
-        each.append(_gather(known[0] + part, known[1] + own, y, n_classes))
+    found, each = iter(more), []
+    for number, part in enumerate(others):
+        known = (first, results) if number == 0 else ([others[0][0]], [more[0]])
+        each.append(_gather(known[0] + part, known[1] + [next(found) for _ in part], y, n_classes))
     return CrossFit(each, fold, dropped, left_behind, library, first + others[0])
 
 
@@ -215,19 +228,19 @@ def _divide(
     """What to train on which rows, for these folds; the first task predicts the held-out ones."""
     free, held = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
     part = np.full(len(y), -1)
-    part[free] = assign_parts(y[free], None if groups is None else groups[free], _PARTS, rng)
+    part[free] = _assign_eighths(y[free], None if groups is None else groups[free], rng)
     tasks = [
         _Task(1.0, _at_most(np.flatnonzero(fold != k), y, max_rows, rng), [np.flatnonzero(fold == k)], k)
         for k in range(N_MODELS[1.0])
     ]
-    for fraction, n_models in list(N_MODELS.items())[1:]:
+    for fraction, count in list(N_MODELS.items())[1:]:
         # An eighth lies in a quarter, and a quarter in a half: what is predicted is never in what was trained on.
-        within = np.where(part < 0, -1, part % n_models)
-        for k in range(n_models):
+        within = np.where(part < 0, -1, part % count)
+        for k in range(count):
             own = (part >= 0) & (part % round(1 / fraction) == k)
             train = _at_most(np.flatnonzero(own), y, int(fraction * max_rows), rng)
             copies = sum(stage == fraction for stage, _ in STAGES)
-            sets = [np.flatnonzero(within == (k + step) % n_models) for step in range(1, copies + 1)]
+            sets = [np.flatnonzero(within == (k + step) % count) for step in range(1, copies + 1)]
             tasks.append(_Task(fraction, train, [np.concatenate([s, held]) for s in sets] if k == 0 else sets, k))
     return [replace(task, seed=task.seed + N_FOLDS * repeat) for task in tasks]
 
@@ -329,27 +342,24 @@ def _check(found: dict[str, Floats], shape: tuple[int, int]) -> dict[str, Single
 
 
 def _gather(tasks: Sequence[_Task], results: Sequence[Any], y: Codes, n_classes: int) -> list[Stage]:
-    """Stages with the settings that every model of every stage has.
+    """Stages with the settings that every model of every stage has; that of eighths with those that its own have.
 
-    Where a training set has one class only, as quarters may have of rare ones, all predict that class.
+    Where a training set has one class only, as small ones may have of rare classes, all predict that class.
     """
     usable = [len(np.unique(y[task.train])) > 1 for task in tasks]
-    per_task = [
-        {(learner, name) for learner, found in result.items() for name in found}
-        for result, use in zip(results, usable, strict=True)
-        if use
-    ]
-    common = set.intersection(*per_task) if per_task else set()
-    if not common:
+    keys = _common(tasks, results, usable, lambda fraction: fraction > min(N_MODELS))
+    if not keys:
         raise DataError("no learner could be trained on every part of these rows: there are too few of some class")
-    first = results[usable.index(True)]
-    keys = [(learner, name) for learner, found in first.items() for name in found if (learner, name) in common]
+    # What cannot be trained on an eighth of few rows is not taken from the larger stages for that.
+    fewest = set(_common(tasks, results, usable, lambda fraction: fraction == min(N_MODELS)))
+    smallest = [key for key in keys if key in fewest]
     n = len(y)
     stages = []
     for fraction, copy in STAGES:
         if not any(task.fraction == fraction for task in tasks):
             continue
-        logs = np.zeros((len(keys), n, n_classes), dtype=np.float32)
+        own = smallest or keys[:1] if fraction == min(N_MODELS) else keys
+        logs = np.zeros((len(own), n, n_classes), dtype=np.float32)
         sizes = []
         for task, found, use in zip(tasks, results, usable, strict=True):
             if task.fraction != fraction:
@@ -357,15 +367,28 @@ def _gather(tasks: Sequence[_Task], results: Sequence[Any], y: Codes, n_classes:
             sizes.append(len(task.train))
             start = sum(len(s) for s in task.predict[:copy])
             rows = task.predict[copy]
-            if not use:
+            if not use or (fraction == min(N_MODELS) and not smallest):
                 counts = np.bincount(y[task.train], minlength=n_classes)[None]
                 logs[:, rows] = log_probabilities(counts / max(len(task.train), 1))
                 continue
-            for j, (learner, setting) in enumerate(keys):
+            for j, (learner, setting) in enumerate(own):
                 logs[j, rows] = found[learner][setting][start : start + len(rows)]
-        settings, owners = tuple(s for _, s in keys), tuple(learner for learner, _ in keys)
+        settings, owners = tuple(s for _, s in own), tuple(learner for learner, _ in own)
         stages.append(Stage(fraction, int(np.median(sizes)), settings, owners, logs))
     return stages
+
+
+def _common(
+    tasks: Sequence[_Task], results: Sequence[Any], usable: Sequence[bool], counts: Callable[[float], bool]
+) -> list[tuple[str, str]]:
+    """Learners and settings that the models of these fractions have in common, in the order of the first."""
+    found = [
+        [(learner, name) for learner, settings in result.items() for name in settings]
+        for task, result, use in zip(tasks, results, usable, strict=True)
+        if use and counts(task.fraction)
+    ]
+    common = set.intersection(*map(set, found)) if found else set()
+    return [key for key in found[0] if key in common] if found else []
 
 
 def _at_most(rows: RowNumbers, y: Codes, limit: int, rng: np.random.Generator) -> RowNumbers:

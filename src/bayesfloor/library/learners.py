@@ -17,11 +17,13 @@ from .._types import Codes, Floats
 from .extra_trees import Forest
 from .fold import COMPONENTS, WIDE, Fold, Scale, Unseen, log_probabilities
 from .logistic import Logistic, fit_path
+from .pool import spaced
 
 __all__ = [
     "FOREST",
     "KINDS",
     "LIBRARY",
+    "MOST_CENTRES",
     "MOST_SETTINGS",
     "ON_TREES",
     "SLOWEST",
@@ -275,7 +277,8 @@ def kernel(fold: Fold) -> Models:
     rng = np.random.default_rng(fold.seed)
     landmarks = Z[rng.permutation(fold.n)[: n_landmarks(*fold.X.shape)]]
     between = _squared(landmarks, landmarks)
-    scale = float(np.median(between[np.triu_indices(len(landmarks), 1)])) or 1.0
+    scale = float(np.median(between[np.triu_indices(len(landmarks), 1)])) if len(landmarks) > 1 else 1.0
+    scale = scale or 1.0  # rows may be alike
     targets = np.eye(fold.n_classes)[fold.y] - fold.prior
     widths = [w for w in _WIDTHS if any(fold.wants(f"kernel {w:g} {ridge:g}") for ridge in _RIDGES)]
 
@@ -318,22 +321,26 @@ def _squared(A: Floats, B: Floats) -> Floats:
 # Of the Laplace kernel, relative to the median distance. Ridges for few errors and for many.
 _NEAR, _LAPLACE_RIDGES = 1.0, (0.1, 1.0)
 _REFERENCE = 200  # rows whose distances from all others tell what is near
-_FULL, _SOME = 1_500, 1_000  # rows up to which it stands at every one; at how many of more
+MOST_CENTRES = 1_000  # rows that it stands at; of fewer rows at every one
 _SHARPNESS = 4.0  # responses lie between 0 and 1: as logarithms they would hardly tell classes apart
+_ROUNDING = 1e-12  # of squared distances, relative to the rows: equal rows must not be apart
 
 
 def laplace(fold: Fold) -> Models:
     """Ridge regression of the class indicators on a Laplace kernel, which follows finer structure than a Gaussian."""
     Z, ridges = fold.own.standard, [r for r in _LAPLACE_RIDGES if fold.wants(f"laplace {r:g}")]
     rng = np.random.default_rng([fold.seed, 1])
-    at = np.arange(fold.n) if fold.n <= _FULL else np.sort(rng.permutation(fold.n)[:_SOME])
-    targets = np.eye(fold.n_classes)[fold.y] - fold.prior
+    at = np.sort(rng.permutation(fold.n)[:MOST_CENTRES])
+    centres, targets = Z[at], np.eye(fold.n_classes)[fold.y] - fold.prior
 
     def distances(rows: Floats) -> Floats:
-        return np.sqrt(_squared(rows, Z[at]))
+        squared = _squared(rows, centres)
+        sizes = (rows**2).sum(axis=1)[:, None] + (centres**2).sum(axis=1)
+        return np.sqrt(np.where(squared > _ROUNDING * sizes, squared, 0.0))
 
-    between = distances(Z[at])
-    scale = _NEAR / (float(np.median(between[:_REFERENCE])) or 1.0)
+    between = distances(centres)
+    apart = between[spaced(np.arange(len(at)), _REFERENCE)]
+    scale = _NEAR / float(np.median(apart[apart > 0])) if apart.any() else 1.0
     penalty = np.exp(-scale * between)
     gram, products = penalty, targets[at]
     if len(at) < fold.n:
@@ -523,8 +530,8 @@ SLOWEST = (
     "network",
 )
 
-# What a learner is like: the race (race.py) leaves one of each kind. Those not named are kinds of their own.
-# Trees, boosting, kernels and networks see with many rows what they do not with few.
+# What a learner is like: the race (race.py) leaves one of each kind. Those not named are kinds of their own: trees,
+# boosting, kernels and networks see with many rows what they do not with few.
 KINDS = {
     **dict.fromkeys(("linear", "quadratic", "additive", "distance"), "linear models"),
     **dict.fromkeys(("gaussian", "mixtures"), "densities"),

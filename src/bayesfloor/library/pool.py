@@ -25,7 +25,7 @@ class Stage:
     Attributes
     ----------
     fraction : float
-        Of the training rows there are: 1, 1/2 or 1/4.
+        Of the training rows there are: 1, 1/2, 1/4 or 1/8.
     n_train : int
         Rows each model was trained on.
     names : tuple of str

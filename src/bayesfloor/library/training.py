@@ -11,7 +11,7 @@ from .._types import Codes, Floats
 from ..rows.dataset import Dataset
 from ..rows.draws import Draws
 from ..utils.parallel import Progress, Threads, Workers
-from .arrangement import EFFORTS, Arrangement, n_repeats
+from .arrangement import EFFORTS, Arrangement
 from .cross_fit import CrossFit, cross_fit
 from .pool import Stage, pool_stage
 
@@ -92,6 +92,7 @@ def train(
     shares: Floats,
     classifiers: Mapping[str, Any],
     effort: str,
+    repeats: int,
     seed: int,
     workers: Workers,
     progress: Progress | None,
@@ -111,7 +112,7 @@ def train(
         extra=classifiers,
         effort=effort,
         max_rows=EFFORTS[effort],
-        repeats=n_repeats(data.n_samples, effort),
+        repeats=repeats,
         seed=seed,
         rng=draws.rng("folds"),
         workers=workers,
