@@ -4,9 +4,9 @@ python benchmarks/floor_evidence.py collect --minutes 90    # some ten hours in 
 python benchmarks/floor_evidence.py pack                    # what has come goes to the committed file
 PYTHONPATH=OTHER/src python benchmarks/floor_evidence.py before    # another version's answers to locked problems
 
-A line per problem has the figures of every learner, stage and choice of folds, so that the form of the rule can change
-without collecting again (learners: of the first choice of folds). Problems come in rounds, one of each family and teacher a round: what is there is balanced at
-any time. Teachers take part that `teachers.py fit` has trained.
+A line per problem has the figures of every stage and choice of folds, and those of every learner with the first choice,
+so that the form of the rule can change without collecting again. Problems come in rounds, one of each family and
+teacher a round: what is there is balanced at any time. Teachers take part that `teachers.py fit` has trained.
 """
 
 import argparse

@@ -9,7 +9,7 @@ each table with all its teachers.
 
 import argparse
 import json
-import math
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import patch
@@ -21,13 +21,14 @@ from scipy.stats import norm
 import random_problems
 from bayesfloor.floor.curve import Curve
 from bayesfloor.floor.rule import BEYOND, Evidence, judge, point
-from bayesfloor.utils.intervals import upper_limit
+from bayesfloor.utils.intervals import share_error, upper_limit
 from floor_evidence import BEFORE, RECORDS, WORK, is_locked, read
 
 ROOT = Path(__file__).parents[1]
 RULE = ROOT / "src" / "bayesfloor" / "floor" / "floor_rule.json"
 TABLE = ROOT / "benchmarks" / "results" / "floor_rule.md"
 BEGIN, END = "<!-- rule: begin -->", "<!-- rule: end -->"
+MAIN = 0.975  # arms are fitted for it, one-sided: half the risk of 95 %
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.96, 0.98)
 FEW = 0.01  # residuals beyond this, and beyond twice the sampling noise, count linearly
 # Signs that the arms are made of. The upper one needs few: what is found is found.
@@ -79,17 +80,16 @@ def fit_weights(given: list[Evidence], floors: np.ndarray) -> dict[str, float]:
     return dict(zip(names, huber(A, floors - base, limits).tolist(), strict=True))
 
 
-def fit_arm(signs: np.ndarray, reach: np.ndarray, level: float, least: float) -> np.ndarray:
+def fit_arm(signs: np.ndarray, reach: np.ndarray, level: float) -> np.ndarray:
     """Weights, none negative, of an arm that a share `level` of the reaches stays within (linear quantile regression).
 
-    The first sign is sampling noise, of which an arm has at least so much.
+    The first sign is sampling noise, of which an arm has as much as a normal distribution would have it.
     """
     n, k = signs.shape
-    # Problems count alike, whatever the size of their errors: in units of sampling noise and what is claimed.
-    unit = np.sqrt(signs[:, 0] ** 2 + FEW**2)
+    unit = np.sqrt(signs[:, 0] ** 2 + FEW**2)  # problems count alike, whether they have many rows or few
     cost = np.concatenate([np.zeros(k), level / unit, (1 - level) / unit])
     rows = np.hstack([signs, np.eye(n), -np.eye(n)])
-    bounds = [(least, None)] + [(0, None)] * (k - 1 + 2 * n)
+    bounds = [(float(norm.ppf(level)), None)] + [(0, None)] * (k - 1 + 2 * n)
     return linprog(cost, A_eq=rows, b_eq=reach, bounds=bounds, method="highs").x[:k]
 
 
@@ -110,26 +110,26 @@ def out_of_group(given: list[Evidence], floors: np.ndarray, groups: np.ndarray) 
     return found
 
 
-def fit(records: list[dict], levels: tuple[float, ...] = LEVELS) -> dict:
-    """The rule: weights of the terms, and the weights of the signs in the arms of the interval at each level."""
+def fit(records: list[dict]) -> dict:
+    """The rule: weights of the terms; of each arm of the interval the weights of its signs, and a factor by level."""
     given, floors = [evidence(r) for r in records], np.array([r["floor"] for r in records])
     groups = np.array([group(r) for r in records])
     off = floors - out_of_group(given, floors, groups)
-    highest = math.floor(1000 * (1 - 2 * BEYOND / len(records))) / 1000
-    levels = tuple(level for level in levels if level <= highest)
-    arms: dict[str, list[dict[str, float]]] = {"below": [], "above": []}
+    highest = 1 - 2 * BEYOND / len(records)
+    levels = [level for level in LEVELS if level <= highest]
+    arms = {}
     for side, reach, names in (("below", -off, LOWER), ("above", off, UPPER)):
         signs = np.array([[e.signs()[name] for name in names] for e in given])
-        for level in levels:
-            one_sided, least = (1 + level) / 2, float(norm.ppf((1 + level) / 2))
-            weights = fit_arm(signs, reach, one_sided, least)
-            # Arms of problems whose group they were not fitted to are too short: by so much all are lengthened.
-            needed = np.empty(len(records))
-            for held in left_out(groups, PARTS):
-                needed[held] = reach[held] / (signs[held] @ fit_arm(signs[~held], reach[~held], one_sided, least))
-            longer = max(1.0, float(np.quantile(needed, one_sided, method="higher")))
-            arms[side].append({n: round(longer * w, 6) for n, w in zip(names, weights, strict=True) if w > 1e-9})
-    return {"weights": fit_weights(given, floors), "levels": list(levels), **arms, "n_problems": len(records)}
+        weights = fit_arm(signs, reach, MAIN)
+        # Arms of problems whose group they were fitted to are too short: what others need decides.
+        needed = np.empty(len(records))
+        for held in left_out(groups, PARTS):
+            needed[held] = reach[held] / (signs[held] @ fit_arm(signs[~held], reach[~held], MAIN))
+        arms[side] = {
+            "signs": {name: round(float(w), 6) for name, w in zip(names, weights, strict=True) if w > 1e-9},
+            "factors": [max(0.0, float(np.quantile(needed, (1 + level) / 2, method="higher"))) for level in levels],
+        }
+    return {"weights": fit_weights(given, floors), "levels": levels, **arms, "n_problems": len(records)}
 
 
 def fit_without(table: str) -> dict:
@@ -174,8 +174,8 @@ def accuracy(records: list[dict], answers: np.ndarray) -> str:
     floor, low, high = answers.T
     off, unit = np.abs(floor - truth), np.abs(oracle - truth).mean()
     inside = (low <= truth + 1e-9) & (truth <= high + 1e-9)
-    own = 2 * 1.96 * np.sqrt(np.maximum(truth * (1 - truth), 1e-9) / [r["n"] for r in records])
-    wider = np.median((high - low) / np.maximum(own, 1e-6))
+    own = [2 * norm.ppf(MAIN) * share_error(r["floor"], r["n"]) for r in records]
+    wider = np.median((high - low) / own)
     return (
         f"{len(records)} | {off.mean():.4f} | {off.mean() / unit:.2f} | {np.median(off):.4f} "
         f"| {np.abs(error - truth).mean() / unit:.2f} | {(floor - truth).mean():+.4f} | {off.max():.3f} "
@@ -204,9 +204,14 @@ def report(records: list[dict]) -> str:
     """Accuracy when every group in turn is left out of the fit."""
     groups = np.array([group(r) for r in records])
     answers = np.empty((len(records), 3))
-    for held in left_out(groups):
-        rule = fit([r for r, h in zip(records, held, strict=True) if not h], (0.95,))
-        answers[held] = judged([r for r, h in zip(records, held, strict=True) if h], rule)
+    by_kind = np.full((len(records), 3), np.nan)
+    kinds = np.array([r["family"] if r["table"] else "" for r in records])
+    for out, held in [
+        *((answers, held) for held in left_out(groups)),
+        *((by_kind, kinds == kind) for kind in sorted(set(kinds) - {""})),
+    ]:
+        rule = fit([r for r, h in zip(records, held, strict=True) if not h])
+        out[held] = judged([r for r, h in zip(records, held, strict=True) if h], rule)
     chosen: dict[str, Callable[[dict], bool]] = {
         **{name: (lambda r, name=name: group(r) == name) for name in sorted(set(groups))},
         **{
@@ -219,7 +224,8 @@ def report(records: list[dict]) -> str:
         "# The rule of the learned floor, each group of problems left out in turn",
         "",
         f"Written by `python benchmarks/train_floor.py fit` from {len(records):,} problems: random ones, left out by "
-        "family, and teachers on real tables, left out by table. Errors are those of the floor after the ceiling. The "
+        "family, and teachers on real tables, left out by table (lines of kinds of teachers: by kind). "
+        f"{provenance(records)}Errors are those of the floor after the ceiling. The "
         "last column compares the width of the interval with that of someone who knows the best classifier and counts "
         "its errors (median). Flat curves: from a quarter of the rows to all of them the error fell by at most its "
         "standard error, and the log-loss by at most a fiftieth.",
@@ -230,8 +236,21 @@ def report(records: list[dict]) -> str:
     for name, is_chosen in chosen.items():
         own = [i for i, r in enumerate(records) if is_chosen(r)]
         if own:
-            lines.append(f"| {name} | {accuracy([records[i] for i in own], answers[own])} |")
+            of = by_kind if name in kinds else answers
+            lines.append(f"| {name} | {accuracy([records[i] for i in own], of[own])} |")
     return "\n".join(lines)
+
+
+def provenance(records: list[dict]) -> str:
+    """Whether all are of one state of the library, in words."""
+    states = Counter(r["sources"] for r in records)
+    if len(states) == 1:
+        return ""
+    return (
+        "Not all are of the same state of the library: "
+        + ", ".join(f"{n} of {key}" for key, n in states.items())
+        + ". "
+    )
 
 
 def is_sum(line: str) -> bool:

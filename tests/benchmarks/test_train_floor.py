@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 import floor_evidence
 import train_floor
-from bayesfloor.floor.rule import arms, judge
+from bayesfloor.floor.rule import judge
 
 
 def record(number: int, family: str, rng: np.random.Generator, table: str = "", excess: float = 2.0) -> dict:
@@ -57,27 +57,25 @@ def records() -> list[dict]:
 
 
 def test_the_weights_that_made_the_records_are_found(records):
-    weights = train_floor.fit_weights(
-        [train_floor.evidence(r) for r in records], np.array([r["floor"] for r in records])
-    )
-    # The fall from a quarter to half is 0.01 in all of them: only both together are known.
-    implied = [weights["unsettled"] * u + weights["quarter"] * 0.01 for u in (0.0, 0.01, 0.02)]
-    assert implied == pytest.approx([0, -0.02, -0.04], abs=0.005)
+    given, floors = [train_floor.evidence(r) for r in records], np.array([r["floor"] for r in records])
+    unsettled = np.array([e.unsettled for e in given])
+    error = given[0].sampling / np.sqrt((unsettled**2).sum())  # of a slope without intercept
+    assert train_floor.fit_weights(given, floors)["unsettled"] == pytest.approx(-2, abs=4 * error)
 
 
 def test_arms_hold_the_share_asked_for(records):
     rng = np.random.default_rng(1)
     signs = np.stack([np.full(2000, 0.01), rng.uniform(0, 0.05, 2000)], axis=1)
     reach = 0.02 * rng.normal(size=2000) + signs[:, 1] * rng.normal(size=2000)
-    weights = train_floor.fit_arm(signs, reach, 0.9, 0.0)
+    weights = train_floor.fit_arm(signs, reach, 0.9)
     assert (weights >= 0).all()
     assert np.mean(reach <= signs @ weights) == pytest.approx(0.9, abs=4 * np.sqrt(0.09 / 2000))
-    assert train_floor.fit_arm(signs, -np.ones(2000), 0.9, 1.3)[0] == pytest.approx(1.3)  # never less than noise
+    assert train_floor.fit_arm(signs, -np.ones(2000), 0.9)[0] == pytest.approx(norm.ppf(0.9))  # never less than noise
 
 
 def test_the_rule_covers_what_it_was_not_fitted_to(records):
-    rule = train_floor.fit([r for r in records if r["family"] != "family 0"], (0.95,))
-    assert rule["below"][0]["sampling"] >= norm.ppf(0.975) - 1e-6
+    rule = train_floor.fit([r for r in records if r["family"] != "family 0"])
+    assert rule["below"]["signs"]["sampling"] >= norm.ppf(0.975) - 1e-6
     held = [r for r in records if r["family"] == "family 0"]
     floor, low, high = train_floor.judged(held, rule).T
     truth = np.array([r["floor"] for r in held])
@@ -101,9 +99,9 @@ def test_the_stored_rule_is_of_signs_and_terms_there_are(records):
     rule, given = json.loads(train_floor.RULE.read_text()), train_floor.evidence(records[0])
     assert set(rule["weights"]) == set(given.terms())
     for side in ("below", "above"):
-        assert len(rule[side]) == len(rule["levels"])
-        assert all(set(weights) <= set(given.signs()) for weights in rule[side])
-        assert (np.diff(arms(given, rule[side])) >= 0).all()
+        assert len(rule[side]["factors"]) == len(rule["levels"])
+        assert rule[side]["factors"] == sorted(rule[side]["factors"])
+        assert set(rule[side]["signs"]) <= set(given.signs())
     assert judge(given, 0.9).low >= judge(given, 0.95).low
 
 

@@ -13,6 +13,7 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from .._types import Counts, Floats
 from ..errors import ParameterError
@@ -25,7 +26,7 @@ __all__ = [
     "Evidence",
     "Judgement",
     "ScoreSpace",
-    "arms",
+    "arm",
     "check_carried",
     "highest_level",
     "judge",
@@ -153,7 +154,7 @@ class Evidence:
 
     def terms(self) -> dict[str, float]:
         """Corrections of the error that the rule weighs."""
-        return {"unsettled": self.unsettled, "quarter": self.quarter_error - self.half_error}
+        return {"unsettled": self.unsettled}
 
     def signs(self) -> dict[str, float]:
         """What the interval widens with, all in the unit of an error, none negative.
@@ -168,7 +169,7 @@ class Evidence:
         - columns: the error times columns per row, at most 1;
         - hidden: the part of the error where nothing surely beats naming the largest class.
         """
-        learned, persistence = self.signal * self.error, self.persistence
+        found, persistence = self.signal * self.error, self.persistence
         fell = np.clip((self.eighth_loss - self.loss) / self.loss, 0, 1) if self.loss > 0 else 0.0
         left = persistence / (1 - persistence) * (self.half_loss - self.loss)
         return {
@@ -176,8 +177,8 @@ class Evidence:
             "claimed": self.claimed,
             "unsettled": max(0.0, self.unsettled),
             "falling": self.signal * max(0.0, self.eighth_error - self.error) / 3,
-            "steady": learned * float(np.clip(left / self.loss, 0, 1)) if self.loss > 0 else 0.0,
-            "rough": learned * float(fell * np.clip((persistence - _SMOOTH) / (_STEADY - _SMOOTH), 0, 1)),
+            "steady": found * float(np.clip(left / self.loss, 0, 1)) if self.loss > 0 else 0.0,
+            "rough": found * float(fell * np.clip((persistence - _SMOOTH) / (_STEADY - _SMOOTH), 0, 1)),
             "columns": self.error * min(1.0, self.n_features / self.n),
             "hidden": (1 - self.signal) * self.error,
         }
@@ -268,9 +269,7 @@ def judge(evidence: Evidence, confidence_level: float) -> Judgement:
     """Combine the figures by the stored rule; the interval is as wide as problems with a known floor have shown."""
     rule = _rule()
     floor = point(evidence, rule["weights"])
-    below, above = (
-        float(np.interp(confidence_level, rule["levels"], arms(evidence, rule[side]))) for side in ("below", "above")
-    )
+    below, above = (arm(evidence, rule[side], rule["levels"], confidence_level) for side in ("below", "above"))
     # The largest share is itself only known up to sampling noise: the interval may pass it, the floor may not.
     return Judgement(floor, max(0.0, floor - below), min(1 - 1 / evidence.n_classes, floor + above))
 
@@ -284,11 +283,12 @@ def point(evidence: Evidence, weights: dict[str, float]) -> float:
     return float(np.clip(judged, 0.0, evidence.shrunk_majority))
 
 
-def arms(evidence: Evidence, by_level: list[dict[str, float]]) -> Floats:
-    """Length of an arm of the interval at each level; each was fitted by itself, and none is shorter than one below."""
+def arm(evidence: Evidence, side: dict[str, Any], levels: list[float], confidence_level: float) -> float:
+    """Length of an arm of the interval: a sum of signs, times a factor by level; never less than sampling noise."""
     signs = evidence.signs()
-    lengths = [sum(weight * signs[name] for name, weight in weights.items()) for weights in by_level]
-    return np.asarray(np.maximum.accumulate(lengths))
+    length = sum(weight * signs[name] for name, weight in side["signs"].items())
+    noise = float(ndtri((1 + confidence_level) / 2)) * evidence.sampling
+    return max(noise, float(np.interp(confidence_level, levels, side["factors"])) * length)
 
 
 def highest_level() -> float:
