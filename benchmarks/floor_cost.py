@@ -50,7 +50,7 @@ def categories(n: int) -> tuple[Any, Any]:
     return pd.DataFrame(table), (rng.random(n) < 1 / (1 + np.exp(-score))).astype(int)
 
 
-# Name, rows, and the largest ratios that are aimed at: balanced and fast. Up to 3,000 rows balanced fits everything twice.
+# Name, rows, and the largest ratios aimed at: balanced and fast. Up to 3,000 rows balanced fits everything twice.
 CASES: dict[str, tuple[Callable[[], tuple[Any, Any]], float, float]] = {
     "1,500 x 10, 2 classes": (lambda: known("gaussians_10d", 1500, shift=2), 1.0, 0.25),
     "5,000 x 30, 10 classes": (lambda: known("mixture_10d", 5000, n_features=30, n_classes=10), 0.5, 0.25),

@@ -45,7 +45,7 @@ def test_result_is_coherent(result: FloorResult) -> None:
     assert sum(share for *_, share in result.pairs()) == pytest.approx(result.floor)
     assert [point.n_train for point in result.learning_curve] == pytest.approx([400, 200, 100, 50], abs=3)
     kinds = {KINDS.get(score.learner, score.learner) for score in result.learners}
-    assert kinds >= {*KINDS.values(), "trees", "boosting", "kernel"}
+    assert kinds >= {*KINDS.values(), "boosting"}
     assert result.posterior is not None
     np.testing.assert_allclose(result.posterior.sum(axis=1), 1)
     hardest = result.hardest_rows(5)

@@ -523,7 +523,7 @@ def test_cross_fit_on_workers_is_cross_fit_here(client):
         )
         np.testing.assert_array_equal(mine.logs, theirs.logs)
     assert told[0][1] < 11
-    assert told[-1] == ("training", 14, 14)
+    assert told[-1] == ("training", 22, 22)
     until_replaced(client, killed[0])
 
 

@@ -17,7 +17,8 @@ from ..library.cross_fit import STAGES, limit_fit_threads, n_models
 from ..library.extra_trees import columns_tried
 from ..library.fold import WIDE, Fold, Unseen
 from ..library.forest import LEAVES, TREES, forest_rows
-from ..library.learners import LIBRARY, MOST_CENTRES, MOST_SETTINGS, n_landmarks
+from ..library.kernel_ridge import MOST_CENTRES, n_landmarks
+from ..library.learners import LIBRARY, MOST_SETTINGS
 from ..library.pool import N_FOLDS
 from ..rows.blocks import BLOCK_ROWS
 from ..utils.checks import check_whole

@@ -20,8 +20,8 @@ from threadpoolctl import ThreadpoolController
 from .._types import Codes, Floats, RowNumbers, Singles
 from ..errors import BayesfloorWarning, DataError
 from ..utils.parallel import Progress, Threads, Workers, no_warnings
-from .fold import Fold, Unseen, log_probabilities
-from .learners import LIBRARY, ON_TREES, Learner, Models
+from .fold import Fold, Models, Unseen, log_probabilities
+from .learners import LIBRARY, ON_TREES, Learner
 from .pool import N_FOLDS, Stage
 from .race import survivors
 

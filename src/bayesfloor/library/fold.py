@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
+from scipy.special import log_softmax
 
 from .._types import Codes, Counts, Floats, RowNumbers
 from .extra_trees import Forest, columns_tried
 
-__all__ = ["COMPONENTS", "WIDE", "Fold", "Scale", "Unseen", "log_probabilities"]
+__all__ = ["COMPONENTS", "WIDE", "Fold", "Models", "Scale", "Unseen", "from_scores", "log_probabilities"]
 
 
 _LEAST = 1e-4  # no probability is below this: one learner's certainty must not veto all others
@@ -158,6 +159,9 @@ class Unseen:
         return self.fold.weighted_components.apply(self.scaled * np.sqrt(weights))
 
 
+Models = dict[str, Callable[[Unseen], Floats]]  # of a learner: by setting, what gives rows their log-probabilities
+
+
 @dataclass(frozen=True, eq=False)
 class Scale:
     """Mean and deviation of training columns; those that are constant there become 0."""
@@ -201,6 +205,11 @@ class Components:
     def apply(self, Z: Floats) -> Floats:
         """Rows in these coordinates."""
         return np.asarray((Z - self.mean) @ self.axes / self.scale)
+
+
+def from_scores(scores: Floats) -> Floats:
+    """Logarithms of probabilities from unnormalised ones."""
+    return log_probabilities(np.exp(log_softmax(scores, axis=1)))
 
 
 def log_probabilities(P: Floats, columns: RowNumbers | None = None, n_classes: int | None = None) -> Floats:
