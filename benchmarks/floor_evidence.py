@@ -2,6 +2,7 @@
 
 python benchmarks/floor_evidence.py collect --minutes 90    # some ten hours in all; goes on where it stopped
 python benchmarks/floor_evidence.py pack                    # what has come goes to the committed file
+python benchmarks/floor_evidence.py check                   # some again: does the library still say the same of them?
 PYTHONPATH=OTHER/src python benchmarks/floor_evidence.py before    # another version's answers to locked problems
 
 A line per problem has the figures of every stage and choice of folds, and those of every learner with the first choice,
@@ -14,7 +15,6 @@ import gzip
 import json
 import time
 import warnings
-import zlib
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -26,12 +26,15 @@ from joblib import Parallel, delayed
 import bayesfloor
 import random_problems
 import teachers
+from bayesfloor.utils.intervals import share_error
 
 ROOT = Path(__file__).parents[1]
 WORK = ROOT / "build" / "floor_evidence.jsonl"
 RECORDS = ROOT / "benchmarks" / "results" / "floor_evidence.jsonl.gz"
 BEFORE = ROOT / "benchmarks" / "results" / "floor_before.jsonl.gz"
 ROUNDS = 60  # problems of each family
+LIBRARY = 2  # raised when the library's figures change: those of another one say nothing of this one; see `check`
+CHECKED = 40  # every so many problems are collected again by `check`
 TEACHER_ROUNDS = 10  # problems of each table and kind of teacher
 Key = tuple[str, str, int]  # family or kind of teacher, table or nothing, number
 
@@ -60,10 +63,16 @@ def draw(key: Key) -> random_problems.Drawn:
 
 def collect_one(key: Key) -> dict:
     """Figures of one problem, and its truth."""
+    problem = draw(key)
+    return {**_identity(key, problem), **collect_figures(problem.X, problem.y)}
+
+
+def collect_figures(X: np.ndarray, y: np.ndarray) -> dict:
+    """What the library says of these rows: all that a rule could ask."""
     from bayesfloor.floor import conclusion
 
     warnings.simplefilter("ignore")
-    problem, seen = draw(key), {}
+    seen: dict = {}
 
     def conclude(given, learned, counted, **options):
         seen.update(learned=learned, counted=counted)
@@ -71,12 +80,11 @@ def collect_one(key: Key) -> dict:
 
     started = time.process_time()
     with patch("bayesfloor.floor._estimate.conclude", conclude):
-        result = bayesfloor.estimate(problem.X, problem.y, n_jobs=1)
+        result = bayesfloor.estimate(X, y, n_jobs=1)
     seconds = time.process_time() - started
     held = seen["counted"].held_out
     return {
-        **_identity(key, problem),
-        "sources": library_key(),
+        "library": LIBRARY,
         "seconds": round(seconds, 2),
         "wrong": int(held.wrong.sum()),
         "tested": int(held.tested.sum()),
@@ -87,11 +95,18 @@ def collect_one(key: Key) -> dict:
     }
 
 
-def library_key() -> str:
-    """Checksum of the code that the figures depend on: the library and the curve, not the rule."""
-    folder = Path(bayesfloor.__file__).parent
-    files = sorted([*(folder / "library").glob("*.py"), folder / "floor" / "curve.py"])
-    return f"{zlib.crc32(b''.join(file.read_bytes() for file in files)):08x}"
+def check_some(records: dict[Key, dict], n_jobs: int) -> str:
+    """How far the library's figures have moved from stored ones: errors of all stages, by the noise of counting.
+
+    The same code moves them a little from one processor to the next, where a tie falls otherwise.
+    """
+    keys = [key for key in list(records)[::CHECKED] if not key[1]]
+    lines, moved = [], []
+    for key, new in zip(keys, Parallel(n_jobs=n_jobs)(delayed(collect_one)(key) for key in keys), strict=True):
+        off = np.abs(np.subtract(new["curve"]["errors"], records[key]["curve"]["errors"])).max()
+        moved.append(off / share_error(new["error"], new["rows"]))
+        lines.append(f"{' '.join(map(str, key))}: {moved[-1]:.2f} standard errors")
+    return "\n".join([*lines, f"{len(moved)} problems, largest {max(moved):.2f}, median {np.median(moved):.2f}"])
 
 
 def _identity(key: Key, problem: random_problems.Drawn) -> dict:
@@ -188,14 +203,17 @@ def is_locked(key: Key) -> bool:
 
 
 def main() -> None:
-    """Collect, pack, or ask another version."""
+    """Collect, pack, check, or ask another version."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("command", choices=["collect", "pack", "before"])
+    parser.add_argument("command", choices=["collect", "pack", "check", "before"])
     parser.add_argument("--minutes", type=float, default=24 * 60)
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     if options.command == "pack":
         print(pack(WORK, RECORDS), "problems;", pack(WORK.with_name("floor_before.jsonl"), BEFORE), "answers before")
+        return
+    if options.command == "check":
+        print(check_some(read(RECORDS, WORK), options.jobs))
         return
     function, work, packed = collect_one, WORK, RECORDS
     wanted = list(keys())
@@ -203,8 +221,8 @@ def main() -> None:
         function, work, packed = answer_one, WORK.with_name("floor_before.jsonl"), BEFORE
         wanted = [key for key in wanted if is_locked(key)]
     done = read(packed, work)
-    if options.command == "collect":  # figures of another library say nothing of this one
-        done = {key: record for key, record in done.items() if record["sources"] == library_key()}
+    if options.command == "collect":
+        done = {key: record for key, record in done.items() if record["library"] == LIBRARY}
     run(function, [key for key in wanted if key not in done], work, options.minutes, options.jobs)
 
 

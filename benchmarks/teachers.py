@@ -350,13 +350,13 @@ def read_teacher(table: str, kind: str, variant: int, folder: Path) -> dict[str,
         return dict(stored)
 
 
-def fit_missing(tables: list[str], data: Path, folder: Path, n_jobs: int) -> None:
+def fit_missing(tables: list[str], variants: list[int], data: Path, folder: Path, n_jobs: int) -> None:
     """Train all teachers that are not there yet."""
     for table in tables:  # made once, before workers would all begin to
         distinct_table(table, TABLES[table], data, folder)
     todo = [
         (table, kind, variant)
-        for variant in range(N_VARIANTS)  # one of each first, so that problems can be drawn before all are there
+        for variant in variants  # one of each first, so that problems can be drawn before all are there
         for table in tables
         for kind in KINDS
         if not teacher_path(table, kind, variant, folder).exists()
@@ -531,11 +531,12 @@ if __name__ == "__main__":
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the .npz files")
     parser.add_argument("--folder", type=Path, default=TEACHERS, help="where the teachers are kept")
     parser.add_argument("--tables", nargs="+", choices=list(TABLES), default=list(TABLES))
+    parser.add_argument("--variants", nargs="+", type=int, choices=range(N_VARIANTS), default=list(range(N_VARIANTS)))
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     if options.command == "fit":
-        fit_missing(options.tables, options.data, options.folder, options.jobs)
+        fit_missing(options.tables, options.variants, options.data, options.folder, options.jobs)
     else:
         text = curves_report(options.tables, options.folder, options.jobs)
         print(text)

@@ -243,14 +243,10 @@ def report(records: list[dict]) -> str:
 
 def provenance(records: list[dict]) -> str:
     """Whether all are of one state of the library, in words."""
-    states = Counter(r["sources"] for r in records)
+    states = Counter(r["library"] for r in records)
     if len(states) == 1:
         return ""
-    return (
-        "Not all are of the same state of the library: "
-        + ", ".join(f"{n} of {key}" for key, n in states.items())
-        + ". "
-    )
+    return "Not all are of the same library: " + ", ".join(f"{n} of number {key}" for key, n in states.items()) + ". "
 
 
 def is_sum(line: str) -> bool:

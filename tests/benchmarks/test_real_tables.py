@@ -1,13 +1,9 @@
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-import bayesfloor as bf
 import real_tables
-from bayesfloor.floor import rule
 from bayesfloor.utils.intervals import upper_limit
 
 
@@ -21,7 +17,7 @@ def tried(table: str, *wrong: list[int], tested: list[int]) -> list[dict]:
 
 def estimated(table: str = "some", replaced: float = 0.0, classes: tuple = (0, 1), **figures) -> dict:
     """Record of an estimate."""
-    given = {"floor": 0.05, "low": 0.02, "high": 0.08, "ceiling": 0.1, "error": 0.06, "rule": "stored"}
+    given = {"floor": 0.05, "low": 0.02, "high": 0.08, "ceiling": 0.1, "error": 0.06}
     record = {"number": 0, "table": table, "size": 500, "n": 500, "replaced": replaced, "classes": list(classes)}
     return {**record, **given, **figures}
 
@@ -123,42 +119,44 @@ def test_replaced_labels_are_uniform_draws() -> None:
     assert np.array_equal(real_tables.with_draws(codes, 0.0, np.random.default_rng(0)), codes)
 
 
-def test_the_rule_is_the_stored_one_until_another_is_fitted(monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "train_floor", SimpleNamespace())
-    assert real_tables.rule_without("wine") is None
-    monkeypatch.setitem(sys.modules, "train_floor", SimpleNamespace(fit_without=lambda table: {"left out": table}))
-    assert real_tables.rule_without("wine") == {"left out": "wine"}
-    with real_tables.judged_by({"left out": "wine"}) as name:
-        assert rule._rule() == {"left out": "wine"}
-        assert name != "stored"
-    with real_tables.judged_by(None) as name:
-        assert name == "stored"
-        assert "left out" not in rule._rule()
-
-
-def test_an_estimate_leaves_a_record_and_is_not_made_again(tmp_path: Path, monkeypatch) -> None:
+def test_a_sample_leaves_a_record_and_is_not_asked_again(tmp_path: Path, monkeypatch) -> None:
     asked = []
 
-    def estimate(X: np.ndarray, y: np.ndarray, n_jobs: int) -> SimpleNamespace:
-        asked.append((X, y, rule._rule()))
-        interval = SimpleNamespace(low=0.1, high=0.2)
-        figures = {"floor": 0.15, "interval": interval, "ceiling": None, "evidence": {"error": 0.2}}
-        return SimpleNamespace(**figures, settings={"seconds": 1.0})
+    def collect_figures(X: np.ndarray, y: np.ndarray) -> dict:
+        asked.append((X, y))
+        return {"library": real_tables.LIBRARY, "n": len(y)}
 
     monkeypatch.setattr(real_tables, "REAL", {"some": made_up})
-    monkeypatch.setattr(real_tables, "rule_without", lambda table: {"left out": table})
-    monkeypatch.setattr(bf, "estimate", estimate)
+    monkeypatch.setattr(real_tables, "collect_figures", collect_figures)
     path = tmp_path / "records.jsonl"
     for _ in range(2):
-        real_tables.estimate_missing(path, ["some"], tmp_path, tmp_path, n_jobs=1)
+        real_tables.collect_missing(path, ["some"], tmp_path, tmp_path, n_jobs=1)
     records = real_tables.read_records(path)
     assert len(asked) == len(records) == 9
     assert [r["replaced"] for r in records[:3]] == [0.0, 0.2, 0.4]
     assert all(r["n"] == 500 and r["classes"] == [0, 1, 2] for r in records)  # half of the table
-    assert {r["rule"] for r in records} == {"without the table's teachers"}
-    assert all(used == {"left out": "some"} for _, _, used in asked)
     assert np.array_equal(asked[0][0], asked[1][0])  # the same rows
     assert not np.array_equal(asked[0][1], asked[1][1])  # with other labels
+    path.write_text(path.read_text().replace(f'"library": {real_tables.LIBRARY}', '"library": 0', 1))
+    real_tables.collect_missing(path, ["some"], tmp_path, tmp_path, n_jobs=1)
+    assert len(asked) == 10
+    assert len(real_tables.read_records(path)) == 9
+
+
+def test_each_table_is_judged_by_the_rule_without_its_teachers(monkeypatch) -> None:
+    used = []
+
+    def judged(records: list[dict], rule: dict) -> np.ndarray:
+        used.append(([r["number"] for r in records], rule))
+        return np.array([[0.2, 0.1, 0.3]] * len(records))
+
+    monkeypatch.setattr(real_tables, "judged", judged)
+    figures = {"curve": {}, "wrong": 10, "tested": 100, "n_classes": 2}
+    given = [{"number": i, "table": table, **figures} for i, table in enumerate(["a", "b", "a"])]
+    found = real_tables.with_answers([*tried("a", [1], tested=[9]), *given], lambda table: {"without": table})
+    assert used == [([0, 2], {"without": "a"}), ([1], {"without": "b"})]
+    assert [r.get("floor") for r in found] == [None, 0.2, 0.2, 0.2]
+    assert found[1]["ceiling"] == upper_limit(10, 100, 0.95)
 
 
 # --- what is proved -----------------------------------------------------------------------------------------
@@ -211,12 +209,11 @@ def test_report() -> None:
         estimated("good", floor=0.03),
         estimated("bad", floor=0.05, low=0.04, ceiling=None),
         estimated("good", replaced=0.2, floor=0.12, low=0.11, high=0.2),
-        estimated("bad", replaced=0.2, floor=0.0, low=0.0, high=0.05, rule="without the table's teachers"),
+        estimated("bad", replaced=0.2, floor=0.0, low=0.0, high=0.05),
         estimated("not tried", floor=0.5),
     ]
     text = real_tables.report(records)
     assert "from 4 estimates" in text
-    assert "1 estimates by one fitted without the table's own teachers, 3 by the stored one" in text
     assert "| provably wrong | 1 of 2 | at most 2 in 36 | **missed** |" in text
     assert "| provably wrong, 20% of the labels replaced | 1 of 2 | at most 2 in 36 | **missed** |" in text
     assert "| provably wrong, 40% of the labels replaced | 0 of 0 | at most 2 in 36 | not run |" in text

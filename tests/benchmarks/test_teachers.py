@@ -25,7 +25,7 @@ def folder(tmp_path_factory) -> Path:
     with pytest.MonkeyPatch.context() as patched:
         patched.setitem(teachers.TABLES, "made_up", made_up)
         patched.setattr(teachers, "N_VARIANTS", 2)
-        teachers.fit_missing(["made_up"], folder, folder, n_jobs=1)
+        teachers.fit_missing(["made_up"], list(range(teachers.N_VARIANTS)), folder, folder, n_jobs=1)
     return folder
 
 
@@ -119,7 +119,7 @@ def test_teachers_that_are_there_are_not_trained_again(folder: Path, two_variant
 
     monkeypatch.setitem(teachers.TABLES, "made_up", refuse)
     monkeypatch.setattr(teachers, "fit_teacher", refuse)
-    teachers.fit_missing(["made_up"], folder, folder, n_jobs=1)
+    teachers.fit_missing(["made_up"], list(range(teachers.N_VARIANTS)), folder, folder, n_jobs=1)
 
 
 def test_a_missing_teacher_is_named(tmp_path: Path) -> None:
