@@ -80,6 +80,8 @@ evidence: .venv/for-test .venv/for-bench
 	$(RUN) benchmarks/real_tables.py reached
 	$(RUN) benchmarks/real_tables.py run
 	$(RUN) benchmarks/real_tables.py report
+	$(RUN) benchmarks/extremes.py run
+	$(RUN) benchmarks/extremes.py report
 	$(RUN) benchmarks/levels.py run
 	$(RUN) benchmarks/levels.py report --out benchmarks/results/levels.md
 	$(RUN) benchmarks/floor_cost.py --out benchmarks/results/floor_cost.md --readme README.md

@@ -10,7 +10,6 @@ python benchmarks/real_tables.py report                    # benchmarks/results/
 """
 
 import argparse
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ from threadpoolctl import threadpool_limits
 
 from bayesfloor.utils.intervals import upper_limit
 from floor_evidence import LIBRARY, collect_figures
-from records import Record, read_records, run_missing
+from records import Record, drop_other_libraries, read_records, run_missing
 from teachers import DATA, TABLES, TEACHERS, Loader, distinct_table, from_file, shrunk
 from train_floor import ceiling, fit_without, judged
 
@@ -266,15 +265,8 @@ def collect_missing(records: Path, tables: list[str], data: Path, folder: Path, 
     wanted = [number for number, (table, *_) in enumerate(cases(REAL)) if table in tables]
     for table in tables:  # made once, before workers would all begin to
         rows_of(table, data, folder)
-    forget_other_libraries(records)
+    drop_other_libraries(records, LIBRARY)
     run_missing(records, partial(collect_one, data=data, folder=folder), wanted, n_jobs)
-
-
-def forget_other_libraries(records: Path) -> None:
-    """Drop what another library said: it is no longer what users get."""
-    kept = [r for r in read_records(records) if r.get("library", LIBRARY) == LIBRARY]
-    if kept:
-        records.write_text("".join(json.dumps(r) + "\n" for r in kept), encoding="utf-8")
 
 
 def with_answers(records: list[Record], rule_without: Callable[[str], dict] = fit_without) -> list[Record]:

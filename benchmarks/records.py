@@ -27,3 +27,11 @@ def run_missing(path: Path, run: Callable[[int], Record], numbers: Iterable[int]
             file.write(json.dumps(record) + "\n")
             file.flush()
             print(record, flush=True)
+
+
+def drop_other_libraries(path: Path, library: int) -> None:
+    """Drop runs that say what another library would say: they are made again."""
+    records = read_records(path)
+    kept = [record for record in records if record.get("library", library) == library]
+    if len(kept) < len(records):
+        path.write_text("".join(json.dumps(record) + "\n" for record in kept), encoding="utf-8")
