@@ -476,7 +476,8 @@ def student_curve(X: np.ndarray, y: np.ndarray, sizes: list[int], n_tested: int,
 def curves_of(table: str, folder: Path) -> list[str]:
     """Lines of the report for one table: real labels, then those of each kind of teacher that saw all columns."""
     X, y = (np.load(folder / "tables" / f"{table}_{part}.npy", mmap_mode="r") for part in "Xy")
-    first = read_teacher(table, next(iter(KINDS)), 0, folder)
+    variant = whole_variant(table, folder)
+    first = read_teacher(table, next(iter(KINDS)), variant, folder)
     X, y = X[first["rows"]], y[first["rows"]]
     n_tested = min(MOST_TESTED, len(y) // 3)
     sizes = sizes_up_to(len(y) - n_tested)
@@ -488,12 +489,19 @@ def curves_of(table: str, folder: Path) -> list[str]:
         curve_line("real", None, student_curve(X, y, sizes, n_tested, 0)),
     ]
     for kind in KINDS:
-        stored = read_teacher(table, kind, 0, folder)
+        stored = read_teacher(table, kind, variant, folder)
         P = tempered(stored["P"].astype(np.float64), 1)
         drawn = draw_labels(P, np.random.default_rng(numbers_of(table, 2)))
         floor = float((1 - P.max(axis=1)).mean())
         lines.append(curve_line(kind, floor, student_curve(X, drawn, sizes, n_tested, 0)))
     return [*lines, ""]
+
+
+def whole_variant(table: str, folder: Path) -> int:
+    """The first variant that sees all columns and that every kind has here; 0 if there is none."""
+    return next(
+        (v for v in range(0, N_VARIANTS, 2) if all(teacher_path(table, kind, v, folder).exists() for kind in KINDS)), 0
+    )
 
 
 def curve_line(name: str, floor: float | None, curve: list[float]) -> str:
@@ -515,7 +523,7 @@ def curves_report(tables: list[str], folder: Path, n_jobs: int) -> str:
         "# Students of the teachers, beside students of the real labels",
         "",
         "Written by `python benchmarks/teachers.py curves`. Rows of B, which no teacher was trained on; labels are the "
-        "real ones or drawn from a teacher (the first of each kind, all columns, at the temperature at which it "
+        "real ones or drawn from a teacher (one of each kind, all columns, at the temperature at which it "
         "expects as many errors as it makes on the real labels: its floor). Error of 120 fully grown extra trees on "
         f"other rows of B, mean of {REPEATS} draws, by the number of training rows; the last fall is the error at the "
         "largest size by that at half of it, then the same of what is above the floor.",
