@@ -7,8 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bayesfloor.floor.conclusion import training_rows
-from bayesfloor.floor.doubts import SEVERITIES, Doubt, Training, floor_of_scores, scores_of_training_rows, unknown_doubt
+from bayesfloor.floor.doubts import (
+    SEVERITIES,
+    Doubt,
+    Training,
+    floor_of_scores,
+    scores_of_training_rows,
+    training_rows,
+    unknown_doubt,
+)
 from bayesfloor.floor.doubts import doubts as raised
 from bayesfloor.floor.result import FloorResult
 from bayesfloor.floor.rule import Evidence, judge

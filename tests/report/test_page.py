@@ -304,6 +304,9 @@ def test_advice_follows_the_result(result: FloorResult) -> None:
     falling = replace(certain, doubts=(Doubt("still-falling", "caution", {}, "in any words"),))
     near = advised(falling, compare(falling, error=calm.floor, n_test=5000))
     assert "Go on while the model still gains" in near
+    [what, why] = next_steps(falling, compare(falling, error=calm.floor, n_test=50))[0]
+    assert "clearer answer" in what
+    assert "The floor itself may be too high" in why
     assert "Stop tuning" not in near
     assert "labels" not in advised(calm)
     wrong = np.eye(3)[result.labels]

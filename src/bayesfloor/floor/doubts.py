@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._types import Floats
+from ..library.arrangement import EFFORTS
+from ..library.pool import N_FOLDS
 from ..rows.dataset import Dataset
 from ..rows.labels import plain
 from ..utils.intervals import Bound
@@ -17,6 +19,7 @@ __all__ = [
     "doubts",
     "floor_of_scores",
     "scores_of_training_rows",
+    "training_rows",
     "unknown_doubt",
     "width_with_more",
 ]
@@ -74,6 +77,18 @@ class Training:
     rows: int
     most: int  # at effort "thorough"; equal to `rows` where that is the effort
     everything: bool  # whether no row was left out but for those that models were tested on
+
+    @property
+    def can_have_more(self) -> bool:
+        """Whether another effort would train on many more of the rows."""
+        return self.most > 1.5 * self.rows
+
+
+def training_rows(n_train: int, n: int, effort: str) -> Training:
+    """What models of full size were trained on, and what another effort would train them on."""
+    possible = n - n // N_FOLDS  # of each fold's models: the other folds
+    most = n_train if effort == "thorough" else max(n_train, min(EFFORTS["thorough"], possible))
+    return Training(n_train, most, everything=n_train >= 0.95 * possible)  # groups make folds uneven
 
 
 def doubts(
