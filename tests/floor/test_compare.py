@@ -103,9 +103,13 @@ def test_more_rows_are_asked_for_where_models_would_see_them(
         learning_curve=tuple(CurvePoint(trained // k, 0.12, 0.12) for k in (1, 2, 4)),
         settings={"effort": effort, "rows": rows},
     )
+    learned = replace(learned, evidence={**learned.evidence, "error": 0.12, "n": rows})
     found = compare(learned, error=0.12, n_test=50_000)
     assert found.verdict == "cannot tell"
     assert f"{expected} would tell" in found.sentence
+    # Where the interval is mostly chance, since changed class shares make few rows of many, more rows do help.
+    few = compare(replace(learned, evidence={**learned.evidence, "n": 150}), error=0.12, n_test=50_000)
+    assert "more rows to estimate the floor from would tell" in few.sentence
     assert "more test rows would tell" in compare(learned, error=0.12, n_test=50).sentence
 
 

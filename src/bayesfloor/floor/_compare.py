@@ -55,7 +55,8 @@ class Comparison:
     notes : tuple of str
         What may make the two figures hard to compare.
     floor_remedy : str
-        What would narrow the floor's interval. More rows only where models were trained on all there are.
+        What would narrow the floor's interval. More rows only where models were trained on all there are, or where
+        most of the interval is sampling noise.
     """
 
     error: float
@@ -274,8 +275,8 @@ def _floor_remedy(result: FloorResult) -> str:
         return _MORE_ROWS
     trained = max(point.n_train for point in result.learning_curve)
     training = training_rows(trained, int(rows), result.settings.get("effort", "balanced"))
-    if training.everything:
-        return _MORE_ROWS
+    if training.everything or result.sampling_width > (result.interval.high - result.interval.low) / 2:
+        return _MORE_ROWS  # they are few for what was learned, or for what it was counted on
     if training.can_have_more:
         return "a floor estimated with effort='thorough'"
     return "a floor estimated with your model among classifiers="

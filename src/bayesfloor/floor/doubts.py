@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._types import Floats
 from ..library.arrangement import EFFORTS
@@ -119,15 +119,14 @@ def doubts(
             )
         )
     if width > _WIDE:
-        remedy, later = _narrow(evidence, confidence_level, training)
-        useful = later <= _NARROWER * width and width - later >= _WORTH
-        would = f": {remedy} would narrow it to about {100 * later:.1f} points" if useful else ""
+        remedy = _narrow(evidence, confidence_level, training)
+        would = f": {remedy.what} would narrow it to about {100 * remedy.width:.1f} points" if remedy else ""
         found.append(
             _doubt(
                 "wide-interval",
                 f"the interval is {100 * width:.1f} points wide{would}",
                 width=width,
-                width_with_more=later if useful else None,
+                width_with_more=remedy.width if remedy else None,
             )
         )
     rows, columns = data.n_samples, data.X.shape[1]
@@ -191,13 +190,25 @@ def _doubt(code: str, sentence: str, **figures: Any) -> Doubt:
     return Doubt(code, SEVERITIES[code], figures, sentence)
 
 
-def _narrow(evidence: Evidence, confidence_level: float, training: Training) -> tuple[str, float]:
-    """What would narrow the interval, in words, and how wide it would be then."""
+class _Remedy(NamedTuple):
+    what: str
+    width: float
+
+
+def _narrow(evidence: Evidence, confidence_level: float, training: Training) -> _Remedy | None:
+    """What would narrow the interval, and how wide it would be then; None where nothing is worth naming."""
+    now = judge(evidence, confidence_level)
+
+    def remedy(what: str, rows: float, more_training: float) -> _Remedy | None:
+        later = width_with_more(evidence, confidence_level, rows=rows, training=more_training)
+        narrower = later <= _NARROWER * (now.high - now.low) and now.high - now.low - later >= _WORTH
+        return _Remedy(what, later) if narrower else None
+
     if training.everything:
-        return "about 4x more data", width_with_more(evidence, confidence_level, rows=4, training=4)
-    gain = training.most / training.rows
-    remedy = f"effort='thorough', which trains on {training.most:,} rows at a time instead of {training.rows:,},"
-    return remedy, width_with_more(evidence, confidence_level, rows=1, training=gain)
+        return remedy("about 4x more data", 4, 4)
+    thorough = f"effort='thorough', which trains on {training.most:,} rows at a time instead of {training.rows:,},"
+    # Of more data models would see no more at a time, but rare classes and tests would have more rows.
+    return remedy(thorough, 1, training.most / training.rows) or remedy("about 4x more data", 4, 1)
 
 
 def width_with_more(evidence: Evidence, confidence_level: float, *, rows: float, training: float) -> float:

@@ -174,16 +174,30 @@ class FloorResult:
         list of tuple
             Number of the row, from 0, the class that looks right, probability of the label given.
         """
-        P, labels = self._rows(), self.labels
+        P, labels = self.label_posterior(), self.labels
         assert labels is not None
         found = self.suspect_positions(n)
         return [(self.row_number(i), self.classes[P[i].argmax()], float(P[i, labels[i]])) for i in found]
 
     def suspect_positions(self, n: int | None = 20) -> list[int]:
         """Where `posterior` and `labels` have the rows whose label looks wrong."""
-        P = self._rows()
+        P = self.label_posterior()
         assert self.labels is not None
         return [int(i) for i in find_suspects(P, self.labels)[:n]]
+
+    def label_posterior(self) -> NDArray[np.float64]:
+        """`posterior` for the class shares that the rows have, whichever the floor was asked for by `priors`.
+
+        How probable a label is depends on how frequent its class is among these rows. With equal shares the rows of a
+        large class that lie near a rare one would all look mislabelled.
+        """
+        P = self._rows()
+        assert self.labels is not None
+        shares = np.bincount(self.labels, minlength=len(self.classes)) / len(self.labels)
+        if np.allclose(shares, self.priors, rtol=0, atol=1e-9):
+            return P
+        weighted = P * (shares / np.array(self.priors))
+        return np.asarray(weighted / weighted.sum(axis=1, keepdims=True))
 
     def row_number(self, position: int) -> int:
         """Number, from 0, in the table that was given, of a row of `posterior`."""

@@ -219,15 +219,18 @@ def _labels(result: FloorResult) -> list[tuple[str, str]]:
     suspects = n_suspects(result)
     if not suspects:
         return []
-    assert result.posterior is not None
-    share = suspects / len(result.posterior)
+    assert result.labels is not None
+    share = suspects / len(result.labels)
+    # A row weighs in the floor what its class does.
+    weights = np.array(result.priors) / np.maximum(np.bincount(result.labels, minlength=len(result.classes)), 1)
+    at_stake = float(weights[result.labels[result.suspect_positions(None)]].sum())
     many = f"{suspects:,} labels look" if suspects > 1 else "1 label looks"
     return [
         (
             "Look again at the labels that look wrong",
             f"{many} wrong ({share:.1%} of the rows): less than half as probable as that label is on average, where "
             "the other classes, alone or together, are as probable as in their own rows. If they are mistakes, "
-            f"correcting them lowers the floor by up to {100 * min(share, result.floor):.1f} points. Where classes "
+            f"correcting them lowers the floor by up to {100 * min(at_stake, result.floor):.1f} points. Where classes "
             "overlap most of them may be right: an ambiguous row looks the same.",
         )
     ]
