@@ -91,6 +91,7 @@ def test_the_side_that_is_uncertain_is_named(result: FloorResult) -> None:
         ("balanced", 4_000, 5_000, "more rows to estimate the floor from"),
         ("fast", 2_000, 2_500, "more rows to estimate the floor from"),
         ("fast", 2_000, 8_000, "a floor estimated with effort='thorough'"),  # more rows: on 2,000 again
+        ("fast", 2_000, 3_000, "more rows to estimate the floor from, with effort='thorough',"),
         ("balanced", 10_000, 10**6, "a floor estimated with effort='thorough'"),
         ("thorough", 50_000, 10**6, "a floor estimated with your model among classifiers="),
     ],

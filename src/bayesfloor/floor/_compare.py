@@ -13,6 +13,7 @@ from scipy.stats import chisquare
 
 from .._types import Codes
 from ..errors import DataError, DataTypeError, ParameterError
+from ..library.arrangement import EFFORTS
 from ..rows.labels import encode_labels, plain
 from ..utils.checks import listed
 from ..utils.intervals import ConfidenceInterval, check_level, score_interval
@@ -279,6 +280,8 @@ def _floor_remedy(result: FloorResult) -> str:
         return _MORE_ROWS  # they are few for what was learned, or for what it was counted on
     if training.can_have_more:
         return "a floor estimated with effort='thorough'"
+    if trained < EFFORTS["thorough"]:
+        return f"{_MORE_ROWS}, with effort='thorough',"
     return "a floor estimated with your model among classifiers="
 
 
