@@ -229,7 +229,10 @@ class FloorResult:
             about += f": {self.chance}." if self.chance else "."
         certified = "none     no limit can be certified: the doubts say why"
         if self.ceiling is not None:
-            certified = f"{self.ceiling:.2%}   certified with {level} confidence: a classifier was seen to do this well"
+            seen = "a classifier was seen to do this well"
+            if self.certificate is not None and self.certificate.classifier == "scores":
+                seen = "your scores do this well, if their model has not seen these rows"
+            certified = f"{self.ceiling:.2%}   certified with {level} confidence: {seen}"
             if self.ceiling >= 1 - 1 / len(self.classes):
                 certified = f"{self.ceiling:.2%}   no classifier was certified to do better than guessing"
         lines = [
