@@ -271,6 +271,10 @@ def test_contradictions_are_flagged(result: FloorResult) -> None:
     text = render(wrong)
     assert "1 of them contradict" in text
     assert "does not hold: its lower limit is above the ceiling" in text
+    # What is known not to apply contradicts nothing.
+    text = render(replace(wrong, bounds=tuple(replace(bound, applies=False) for bound in wrong.bounds)))
+    assert "contradict" not in text
+    assert "does not hold: its lower limit" not in text
 
 
 def test_to_html_writes_whole_files(result: FloorResult, tmp_path) -> None:
