@@ -30,6 +30,8 @@ SIZES = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
 ROUNDS = 100
 PROMPT = 15  # rounds within which a curve at the floor is to be stopped
 WHOLE_TRAINING, CURVES = 300, 200
+ALLOWED = 19  # of so many curves that still fall may be stopped
+OTHER_SEEDS = (101, 102, 103, 104, 105)
 Errors = np.ndarray
 
 
@@ -191,7 +193,20 @@ def stopped_while_falling(family: str, n: int, look: str, curves: int, seed: int
     return by_rule, by_floor
 
 
-def still_falling(curves: int) -> list[str]:
+Cell = tuple[int, str, str]  # rows, look, family
+
+
+def count_stopped(curves: int) -> dict[Cell, tuple[int, int]]:
+    """Curves that must not be stopped: how many are, in each cell of the table."""
+    return {
+        (n, look, family): stopped_while_falling(family, n, look, curves, seed=n + i)
+        for n in (2_000, 20_000)
+        for i, look in enumerate(LOOKS)
+        for family in FAMILIES
+    }
+
+
+def still_falling(counts: dict[Cell, tuple[int, int]], curves: int) -> list[str]:
     """Curves that must not be stopped, beside those that must."""
     flat, truth = np.full(PROMPT, FLOOR), falling()
     first_below = int((truth - FLOOR < DELTA).argmax())
@@ -201,12 +216,24 @@ def still_falling(curves: int) -> list[str]:
     ]
     for n in (2_000, 20_000):
         for i, look in enumerate(LOOKS):
-            counts = [stopped_while_falling(family, n, look, curves, seed=n + i) for family in FAMILIES]
-            cells = [f"{by_rule} ({by_floor})" for by_rule, by_floor in counts]
+            cells = ["{} ({})".format(*counts[n, look, family]) for family in FAMILIES]
             at_once, _ = stops(flat, n, look, curves, seed=n + i)
             after_fall, _ = stops(truth, n, look, curves, seed=n + i)
             cells += [f"{(at_once < PROMPT).mean():.0%}", f"{(after_fall <= first_below + PROMPT).mean():.0%}"]
             lines.append(f"| {n:,} | {look} | {' | '.join(cells)} |")
+    return lines
+
+
+def near_the_limit(counts: dict[Cell, tuple[int, int]], curves: int) -> list[str]:
+    """Cells with half of what is allowed, or more, again with other curves: one draw may be a lucky one."""
+    seeds = [f"seed {seed}" for seed in OTHER_SEEDS]
+    lines = [f"| rows | looks | curves | above | {' | '.join(seeds)} | mean |", "|---" * (len(seeds) + 5) + "|"]
+    for (n, look, family), (by_rule, _) in counts.items():
+        if 2 * by_rule < ALLOWED:
+            continue
+        again = [stopped_while_falling(family, n, look, curves, seed)[0] for seed in OTHER_SEEDS]
+        cells = [by_rule, *again, f"{np.mean(again):.1f}"]
+        lines.append(f"| {n:,} | {look} | {family} | {' | '.join(map(str, cells))} |")
     return lines
 
 
@@ -224,6 +251,31 @@ def rows_needed() -> list[str]:
     return lines
 
 
+def page(tables: dict[str, str], runs: int) -> str:
+    """All tables, and what they are of."""
+    return (
+        "# The stopping rule, simulated\n\nWritten by `python benchmarks/stopping.py --out "
+        f"benchmarks/results/stopping.md --docs docs/stopping.md`; {runs} runs a row, seeds fixed.\n\n"
+        f"True error {FLOOR:g} + 0.3 exp(-k/8) in round k; floor {FLOOR:g}, interval [{FLOOR - HALF:g}, "
+        f'{FLOOR + HALF:g}]; min_delta {DELTA:g}. "Within 15 rounds": of the first round in which the true excess is '
+        "below min_delta. In the last column the floor, too, is drawn anew for each run, with the noise that its "
+        'interval speaks of. Looks: "moving mistakes" are drawn anew in each round, "slow" ones move by a fifth.\n\n'
+        f"{tables['trade_off']}\n\n## Curves that still fall\n\n"
+        f"The floor was estimated too high, as {FLOOR:g}: {CURVES} curves of {WHOLE_TRAINING} rounds a cell that end "
+        "1 to 5 points below it. How many the rule stops while they have 2 min_delta or more still to fall in this "
+        f"training (in brackets: without the condition that they no longer fall); {ALLOWED} are allowed. The first "
+        'error is 0.11 to 0.5, the time constant 3 to 100 rounds; "slow, from near the floor": 0.11 to 0.14, 30 to 100 '
+        "rounds. The last two columns have curves that must be stopped: flat at the floor, within 15 rounds, and "
+        f"{FLOOR:g} + 0.3 exp(-k/8), within 15 rounds of the first in which the excess is below min_delta; 90% are "
+        f"asked for with 20,000 rows.\n\n{tables['still_falling']}\n\nCells with half of what is allowed or more, "
+        f"again with other curves:\n\n{tables['near_the_limit']}\n\n## A model that does not move\n\n"
+        "Share of runs that stop within 100 rounds although the true excess stays where it is. 2 points are the very "
+        f"edge of what the level promises, 2 min_delta:\n\n{tables['stalled']}\n\n## Validation rows needed\n\n"
+        "Fewest / to be prompt, at 95 %, for a floor known to within min_delta / 2 either way:\n\n"
+        f"{tables['rows_needed']}\n"
+    )
+
+
 def main() -> None:
     """Write the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -232,32 +284,15 @@ def main() -> None:
     parser.add_argument("--docs", type=Path, help="file whose marked sections take the tables")
     given = parser.parse_args()
     warnings.simplefilter("ignore", BayesfloorWarning)
+    counts = count_stopped(CURVES)
     tables = {
-        "still_falling": "\n".join(still_falling(CURVES)),
+        "still_falling": "\n".join(still_falling(counts, CURVES)),
+        "near_the_limit": "\n".join(near_the_limit(counts, CURVES)),
         "trade_off": "\n".join(trade_off(given.runs)),
         "stalled": "\n".join(stalled(given.runs)),
         "rows_needed": "\n".join(rows_needed()),
     }
-    text = (
-        "# The stopping rule, simulated\n\nWritten by `python benchmarks/stopping.py --out "
-        f"benchmarks/results/stopping.md --docs docs/stopping.md`; {given.runs} runs a row, seeds fixed.\n\n"
-        f"True error {FLOOR:g} + 0.3 exp(-k/8) in round k; floor {FLOOR:g}, interval [{FLOOR - HALF:g}, "
-        f'{FLOOR + HALF:g}]; min_delta {DELTA:g}. "Within 15 rounds": of the first round in which the true excess is '
-        "below min_delta. In the last column the floor, too, is drawn anew for each run, with the noise that its "
-        'interval speaks of. Looks: "moving mistakes" are drawn anew in each round, "slow" ones move by a fifth.\n\n'
-        f"{tables['trade_off']}\n\n## Curves that still fall\n\n"
-        f"The floor was estimated too high, as {FLOOR:g}: {CURVES} curves of {WHOLE_TRAINING} rounds a cell that end "
-        "1 to 5 points below it. How many the rule stops while they have 2 min_delta or more still to fall in this "
-        "training (in brackets: without the condition that they no longer fall); 19 are allowed. The first error "
-        'is 0.11 to 0.5, the time constant 3 to 100 rounds; "slow, from near the floor": 0.11 to 0.14, 30 to 100 '
-        "rounds. The last two columns have curves that must be stopped: flat at the floor, within 15 rounds, and "
-        f"{FLOOR:g} + 0.3 exp(-k/8), within 15 rounds of the first in which the excess is below min_delta; 90% are "
-        f"asked for with 20,000 rows.\n\n{tables['still_falling']}\n\n## A model that does not move\n\n"
-        "Share of runs that stop within 100 rounds although the true excess stays where it is. 2 points are the very "
-        f"edge of what the level promises, 2 min_delta:\n\n{tables['stalled']}\n\n## Validation rows needed\n\n"
-        "Fewest / to be prompt, at 95 %, for a floor known to within min_delta / 2 either way:\n\n"
-        f"{tables['rows_needed']}\n"
-    )
+    text = page(tables, given.runs)
     print(text)
     if given.out:
         write_file(given.out, text, force=True)

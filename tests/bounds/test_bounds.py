@@ -378,6 +378,16 @@ def test_bounds_print_themselves():
     assert one == "B: at most 20.00%\n  on rock"
 
 
+@pytest.mark.parametrize("n_columns", [10, 11])
+def test_bounds_know_where_they_do_not_apply(n_columns: int) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, n_columns)), np.arange(200) % 2
+    few = n_columns == 10
+    assert [bound.applies for bound in all_bounds(X, y, k=5, n_jobs=1)] == [few, few, few, True, True]
+    X[:, 1] = X[:, 0] * (y == 0)  # constant in one class, a copy in the other
+    assert [bound.applies for bound in all_bounds(X, y, k=5, n_jobs=1)][3:] == [False, True]
+
+
 def test_asymptotic_bounds_say_so_and_copies_are_named():
     X, y = draw("two Gaussians", 400, 10)
     for bound in all_bounds(X, y)[:3]:

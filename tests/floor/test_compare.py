@@ -85,6 +85,35 @@ def test_the_side_that_is_uncertain_is_named(result: FloorResult) -> None:
     assert "more rows to estimate" in compare(given(result, 0.12, 0.05, 0.2), error=0.12, n_test=50_000).sentence
 
 
+@pytest.mark.parametrize(
+    ("effort", "trained", "rows", "expected"),
+    [
+        ("balanced", 4_000, 5_000, "more rows to estimate the floor from"),
+        ("fast", 2_000, 2_500, "more rows to estimate the floor from"),
+        ("fast", 2_000, 8_000, "a floor estimated with effort='thorough'"),  # more rows: on 2,000 again
+        ("fast", 2_000, 3_000, "more rows to estimate the floor from, with effort='thorough',"),
+        ("balanced", 10_000, 10**6, "a floor estimated with effort='thorough'"),
+        ("thorough", 50_000, 10**6, "a floor estimated with your model among classifiers="),
+    ],
+)
+def test_more_rows_are_asked_for_where_models_would_see_them(
+    result: FloorResult, effort: str, trained: int, rows: int, expected: str
+) -> None:
+    learned = replace(
+        given(result, 0.12, 0.05, 0.2),
+        learning_curve=tuple(CurvePoint(trained // k, 0.12, 0.12) for k in (1, 2, 4)),
+        settings={"effort": effort, "rows": rows},
+    )
+    learned = replace(learned, evidence={**learned.evidence, "error": 0.12, "n": rows})
+    found = compare(learned, error=0.12, n_test=50_000)
+    assert found.verdict == "cannot tell"
+    assert f"{expected} would tell" in found.sentence
+    # Where the interval is mostly chance, since changed class shares make few rows of many, more rows do help.
+    few = compare(replace(learned, evidence={**learned.evidence, "n": 150}), error=0.12, n_test=50_000)
+    assert "more rows to estimate the floor from would tell" in few.sentence
+    assert "more test rows would tell" in compare(learned, error=0.12, n_test=50).sentence
+
+
 def test_no_evidence_is_not_called_at_the_floor(result: FloorResult) -> None:
     few = compare(given(result, 0.12, 0.11, 0.13), error=0.12, n_test=50)
     assert few.verdict == "cannot tell"

@@ -7,8 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bayesfloor.floor.conclusion import training_rows
-from bayesfloor.floor.doubts import SEVERITIES, Doubt, Training, floor_of_scores, scores_of_training_rows, unknown_doubt
+from bayesfloor.floor.doubts import (
+    SEVERITIES,
+    Doubt,
+    Training,
+    floor_of_scores,
+    scores_of_training_rows,
+    training_rows,
+    unknown_doubt,
+)
 from bayesfloor.floor.doubts import doubts as raised
 from bayesfloor.floor.result import FloorResult
 from bayesfloor.floor.rule import Evidence, judge
@@ -121,16 +128,20 @@ def test_a_sample_of_the_rows_asks_for_effort_not_for_data() -> None:
 def test_what_hardly_narrows_the_interval_is_not_advised() -> None:
     thorough = Training(rows=50_000, most=50_000, everything=False)
     hardly_more = Training(rows=2_000, most=2_080, everything=False)
-    noise = Evidence(**{**CALM.to_dict(), "n": 900})  # nothing is left to learn: only more rows would help
-    others = Training(rows=2_000, most=32_000, everything=False)
-    for evidence, training in ((steep(), thorough), (steep(), hardly_more), (noise, others)):
-        wide = doubts(evidence, ENOUGH, (), 0.25, 0.95, training=training)[-1]
+    for training in (thorough, hardly_more):
+        wide = doubts(steep(), ENOUGH, (), 0.25, 0.95, training=training)[-1]
         assert wide.code == "wide-interval"
         assert wide.sentence == f"the interval is {100 * wide.figures['width']:.1f} points wide"
         assert wide.figures["width_with_more"] is None
-    (wide,) = doubts(noise, ENOUGH, (), 0.25, 0.95)
-    assert "about 4x more data would narrow it" in wide.sentence
-    assert wide.figures["width_with_more"] == pytest.approx(wide.figures["width"] / 2, rel=0.02)
+
+
+def test_where_only_chance_is_left_more_data_are_asked_for() -> None:
+    noise = Evidence(**{**CALM.to_dict(), "n": 900})  # changed class shares make few rows of many
+    some = Training(rows=2_000, most=32_000, everything=False)
+    for training in ({}, {"training": some}):
+        (wide,) = doubts(noise, ENOUGH, (), 0.25, 0.95, **training)
+        assert "points wide: about 4x more data would narrow it" in wide.sentence
+        assert wide.figures["width_with_more"] == pytest.approx(wide.figures["width"] / 2, rel=0.02)
 
 
 def test_a_narrow_interval_is_not_called_wide() -> None:

@@ -152,6 +152,8 @@ def test_honest_scores_are_not_accused(name: str) -> None:
         found = from_scores(scores, y[400:], n_jobs=1)
         assert found.ceiling is not None
         assert [doubt.code for doubt in found.doubts] == ["floor-of-scores"]
+        # A model that has memorised its rows in part cannot be found out: what the limit rests on is said.
+        assert "if their model has not seen these rows" in str(found)
 
 
 @pytest.mark.parametrize("scores", ["constant", "noise"])

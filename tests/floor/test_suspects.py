@@ -1,12 +1,15 @@
 """Rows whose label looks wrong: the definition, what it leaves alone, and that everything that lists them agrees."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import naive
 from bayesfloor import FloorResult, estimate, frames, problems
 from bayesfloor.floor.suspects import find_suspects
-from bayesfloor.report.advice import n_suspects
+from bayesfloor.report.advice import n_suspects, next_steps
 from bayesfloor.report.page import render
 
 
@@ -98,3 +101,25 @@ def test_all_that_list_them_agree(result: FloorResult) -> None:
         assert (record["row"], record["looks like"], record["probability"]) == (row, looks_like, probability)
         assert record["label"] != looks_like
     assert f">{len(listed)} rows, the least probable label first" in render(result)
+
+
+def test_class_shares_that_are_asked_for_make_no_label_wrong(result: FloorResult) -> None:
+    """The posterior is that of the shares asked for; whether a label is wrong does not depend on them."""
+    problem = problems.get("imbalanced", shift=2.0, prior=83 / 3000)
+    X, y = problem.sample(3000, random_state=0)
+    posterior = problem.posterior(X)
+    shares = np.bincount(y) / len(y)
+    equal = posterior / shares / (posterior / shares).sum(axis=1, keepdims=True)
+    asked = replace(result, classes=(0, 1), priors=(0.5, 0.5), posterior=equal, labels=y, row_numbers=None)
+    own = replace(asked, priors=tuple(shares), posterior=posterior)
+    assert own.label_posterior() is own.posterior
+    assert asked.label_posterior() == pytest.approx(posterior, abs=1e-12)
+    assert asked.suspect_positions(None) == own.suspect_positions(None)
+    assert 5 * len(own.suspect_positions(None)) < len(find_suspects(equal, y))
+    assert frames.suspects_rows(asked, 3)[0]["probability"] == pytest.approx(own.suspect_rows(1)[0][2])
+    # Rows of the rare class weigh more in the floor of equal shares, and mistakes among them move it more.
+    gains = [
+        re.search(r"up to ([\d.]+) points", dict(next_steps(r))["Look again at the labels that look wrong"]).group(1)
+        for r in (asked, own)
+    ]
+    assert float(gains[0]) > 2 * float(gains[1])

@@ -271,6 +271,10 @@ def test_contradictions_are_flagged(result: FloorResult) -> None:
     text = render(wrong)
     assert "1 of them contradict" in text
     assert "does not hold: its lower limit is above the ceiling" in text
+    # What is known not to apply contradicts nothing.
+    text = render(replace(wrong, bounds=tuple(replace(bound, applies=False) for bound in wrong.bounds)))
+    assert "contradict" not in text
+    assert "does not hold: its lower limit" not in text
 
 
 def test_to_html_writes_whole_files(result: FloorResult, tmp_path) -> None:
@@ -304,6 +308,9 @@ def test_advice_follows_the_result(result: FloorResult) -> None:
     falling = replace(certain, doubts=(Doubt("still-falling", "caution", {}, "in any words"),))
     near = advised(falling, compare(falling, error=calm.floor, n_test=5000))
     assert "Go on while the model still gains" in near
+    [what, why] = next_steps(falling, compare(falling, error=calm.floor, n_test=50))[0]
+    assert "clearer answer" in what
+    assert "The floor itself may be too high" in why
     assert "Stop tuning" not in near
     assert "labels" not in advised(calm)
     wrong = np.eye(3)[result.labels]

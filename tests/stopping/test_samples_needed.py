@@ -170,24 +170,43 @@ def test_a_model_below_the_floor_shows_that_it_is_too_high(half, sizes) -> None:
     assert "classifiers=" in str(needed)
 
 
-def test_a_curve_that_falls_through_the_floor_shows_it_before_its_limit_does() -> None:
+@pytest.mark.parametrize(("last", "where"), [(0.098, "below the floor"), (0.101, "on its way below the floor")])
+def test_a_curve_that_falls_through_the_floor_shows_it_before_its_limit_does(last, where) -> None:
     """9.8 % of 10,000 rows may be 10 %; but it was 12 % with half the rows, and goes on falling."""
-    errors = [0.24, 0.19, 0.15, 0.12, 0.098]
+    errors = [0.24, 0.19, 0.15, 0.12, last]
     needed = samples_needed(FLOOR, points(errors, 10_000), interval=(0.095, 0.105))
     assert needed.status == "below the floor"
-    assert f"another such step leads to about {0.098 - 0.022 * 22 / 30:.1%}" in str(needed)
+    assert str(needed).startswith(f"{where}: with 8,000 rows this model errs {last:.2%}")
+    doubled = float(re.search(r"with twice the rows it leads to about ([\d.]+)%", str(needed)).group(1))
+    assert doubled == pytest.approx(100 * last * 0.8, abs=0.5)  # each doubling before took off a fifth
     ended = samples_needed(FLOOR, points([0.24, 0.15, 0.11, 0.099, 0.098], 10_000), interval=(0.095, 0.105))
     assert ended.status == "already there"
+    assert "less than the floor, by chance or because" in str(ended)
 
 
-def test_a_floor_that_is_right_is_seldom_called_too_high() -> None:
-    """The last error falls below a floor that it nearly reaches by chance, in a third of the samples."""
-    wrong, n_runs = 0, 200
+@pytest.mark.parametrize("look", [same_rows, fresh_rows])
+@pytest.mark.parametrize(
+    ("sizes", "a", "b", "n_test"),
+    [
+        ((100, 1_000, 10_000), 30, 1.0, 2_000),  # the last error is below the floor in a third of the samples
+        ((1_000, 1_100, 10_000), 190, 1.2, 500),  # the last two sizes are farther apart than those before
+        ((500, 1_000, 2_000, 4_000, 8_000), 150, 1.2, 5_000),
+    ],
+)
+def test_a_floor_that_is_right_is_seldom_called_too_high(look, sizes, a, b, n_test) -> None:
+    truth = FLOOR + a * np.array(sizes, dtype=np.float64) ** -b
+    wrong, n_runs = 0, 100
     for seed in range(n_runs):
-        rng = np.random.default_rng(seed)
-        curve = [(n, rng.binomial(2_000, FLOOR + 30 / n) / 2_000, 2_000) for n in (100, 1_000, 10_000)]
+        errors = look(truth, n_test, np.random.default_rng(seed))
+        curve = points(errors, n_test, sizes)
         wrong += samples_needed(FLOOR, curve, interval=(FLOOR - 1e-4, FLOOR + 1e-4)).status == "below the floor"
     assert wrong <= binom.ppf(1 - 1e-4, n_runs, 0.05)
+
+
+def test_a_last_point_that_the_curve_does_not_confirm_is_said_to_be_none() -> None:
+    needed = samples_needed(FLOOR, points([0.21, 0.15, 0.125, 0.109], 400, SIZES[:4]), interval=(0.095, 0.105))
+    assert needed.status == "more rows"
+    assert "0.90 points above it, as observed, but the sizes before do not confirm" in str(needed)
 
 
 def test_a_curve_that_rises_to_above_the_floor_is_not_there() -> None:

@@ -13,10 +13,11 @@ from scipy.stats import chisquare
 
 from .._types import Codes
 from ..errors import DataError, DataTypeError, ParameterError
+from ..library.arrangement import EFFORTS
 from ..rows.labels import encode_labels, plain
 from ..utils.checks import listed
 from ..utils.intervals import ConfidenceInterval, check_level, score_interval
-from .doubts import SEVERITIES
+from .doubts import SEVERITIES, training_rows
 from .result import FloorResult
 from .rule import check_carried
 
@@ -28,6 +29,7 @@ _CHANCE = 1e-3  # class shares less likely than this are not those of the floor
 # With these, and with any serious one, the floor may lie well below its estimate: structure that more rows, other
 # models or the columns themselves would show. What an old result doubted is not known.
 _TOO_HIGH = ("still-falling", "few-rows-per-column", "floor-of-scores", "unknown")
+_MORE_ROWS = "more rows to estimate the floor from"
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,9 @@ class Comparison:
         than the floor, beyond the chance of its test.
     notes : tuple of str
         What may make the two figures hard to compare.
+    floor_remedy : str
+        What would narrow the floor's interval. More rows only where models were trained on all there are, or where
+        most of the interval is sampling noise.
     """
 
     error: float
@@ -65,6 +70,7 @@ class Comparison:
     verdict: str
     doubts: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    floor_remedy: str = _MORE_ROWS
 
     @property
     def room(self) -> float:
@@ -147,7 +153,7 @@ class Comparison:
         """What would narrow the interval of the excess most."""
         of_test = self.error_interval.high - self.error_interval.low
         of_floor = self.floor_interval.high - self.floor_interval.low
-        return "more test rows" if of_test > of_floor else "more rows to estimate the floor from"
+        return "more test rows" if of_test > of_floor else self.floor_remedy
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; the excess also under its names of version 0.1, `room` and `room_interval`."""
@@ -260,7 +266,23 @@ def compare(
         verdict=verdict,
         doubts=doubts,
         notes=notes,
+        floor_remedy=_floor_remedy(result),
     )
+
+
+def _floor_remedy(result: FloorResult) -> str:
+    rows = result.settings.get("rows", result.evidence.get("n"))  # version 0.1 did not save the former
+    if not result.learning_curve or rows is None:
+        return _MORE_ROWS
+    trained = max(point.n_train for point in result.learning_curve)
+    training = training_rows(trained, int(rows), result.settings.get("effort", "balanced"))
+    if training.everything or result.sampling_width > (result.interval.high - result.interval.low) / 2:
+        return _MORE_ROWS  # they are few for what was learned, or for what it was counted on
+    if training.can_have_more:
+        return "a floor estimated with effort='thorough'"
+    if trained < EFFORTS["thorough"]:
+        return f"{_MORE_ROWS}, with effort='thorough',"
+    return "a floor estimated with your model among classifiers="
 
 
 def _doubts(result: FloorResult, error_interval: ConfidenceInterval) -> tuple[str, ...]:

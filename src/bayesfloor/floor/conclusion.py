@@ -10,19 +10,19 @@ import numpy as np
 
 from .._types import Codes, Floats, RowNumbers
 from ..bounds.bounds import Bound
-from ..library.arrangement import EFFORTS, independent_rows
-from ..library.pool import N_FOLDS, Stage
+from ..library.arrangement import independent_rows
+from ..library.pool import Stage
 from ..library.training import Learned
 from ..rows.dataset import Dataset
 from ..rows.labels import plain
 from ..utils.intervals import ConfidenceInterval
 from .ceiling import HeldOut, ceiling
 from .curve import FRACTIONS, Curve
-from .doubts import Training, doubts
+from .doubts import doubts, training_rows
 from .result import CurvePoint, Estimate, FloorResult, LearnerScore
 from .rule import Evidence, judge, shrunk_shares
 
-__all__ = ["Counted", "conclude", "pair_shares", "training_rows"]
+__all__ = ["Counted", "conclude", "pair_shares"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,19 +110,13 @@ def conclude(
         evidence=evidence.to_dict(),
         settings={
             **settings,
+            "rows": data.n_samples,
             "left_behind": learned.fitted.left_behind,
             "confidence_level": confidence_level,
             "bayesfloor": version("bayesfloor"),
             "seconds": round(time.perf_counter() - started, 3),
         },
     )
-
-
-def training_rows(n_train: int, n: int, effort: str) -> Training:
-    """What models of full size were trained on, and what another effort would train them on."""
-    possible = n - n // N_FOLDS  # of each fold's models: the other folds
-    most = n_train if effort == "thorough" else max(n_train, min(EFFORTS["thorough"], possible))
-    return Training(n_train, most, everything=n_train >= 0.95 * possible)  # groups make folds uneven
 
 
 def _learning_curve(stages: Sequence[Stage], curve: Curve) -> tuple[CurvePoint, ...]:

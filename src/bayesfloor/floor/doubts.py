@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._types import Floats
+from ..library.arrangement import EFFORTS
+from ..library.pool import N_FOLDS
 from ..rows.dataset import Dataset
 from ..rows.labels import plain
 from ..utils.intervals import Bound
@@ -17,6 +19,7 @@ __all__ = [
     "doubts",
     "floor_of_scores",
     "scores_of_training_rows",
+    "training_rows",
     "unknown_doubt",
     "width_with_more",
 ]
@@ -75,6 +78,18 @@ class Training:
     most: int  # at effort "thorough"; equal to `rows` where that is the effort
     everything: bool  # whether no row was left out but for those that models were tested on
 
+    @property
+    def can_have_more(self) -> bool:
+        """Whether another effort would train on many more of the rows."""
+        return self.most > 1.5 * self.rows
+
+
+def training_rows(n_train: int, n: int, effort: str) -> Training:
+    """What models of full size were trained on, and what another effort would train them on."""
+    possible = n - n // N_FOLDS  # of each fold's models: the other folds
+    most = n_train if effort == "thorough" else max(n_train, min(EFFORTS["thorough"], possible))
+    return Training(n_train, most, everything=n_train >= 0.95 * possible)  # groups make folds uneven
+
 
 def doubts(
     evidence: Evidence,
@@ -104,15 +119,14 @@ def doubts(
             )
         )
     if width > _WIDE:
-        remedy, later = _narrow(evidence, confidence_level, training)
-        useful = later <= _NARROWER * width and width - later >= _WORTH
-        would = f": {remedy} would narrow it to about {100 * later:.1f} points" if useful else ""
+        remedy = _narrow(evidence, confidence_level, training)
+        would = f": {remedy.what} would narrow it to about {100 * remedy.width:.1f} points" if remedy else ""
         found.append(
             _doubt(
                 "wide-interval",
                 f"the interval is {100 * width:.1f} points wide{would}",
                 width=width,
-                width_with_more=later if useful else None,
+                width_with_more=remedy.width if remedy else None,
             )
         )
     rows, columns = data.n_samples, data.X.shape[1]
@@ -176,13 +190,25 @@ def _doubt(code: str, sentence: str, **figures: Any) -> Doubt:
     return Doubt(code, SEVERITIES[code], figures, sentence)
 
 
-def _narrow(evidence: Evidence, confidence_level: float, training: Training) -> tuple[str, float]:
-    """What would narrow the interval, in words, and how wide it would be then."""
+class _Remedy(NamedTuple):
+    what: str
+    width: float
+
+
+def _narrow(evidence: Evidence, confidence_level: float, training: Training) -> _Remedy | None:
+    """What would narrow the interval, and how wide it would be then; None where nothing is worth naming."""
+    now = judge(evidence, confidence_level)
+
+    def remedy(what: str, rows: float, more_training: float) -> _Remedy | None:
+        later = width_with_more(evidence, confidence_level, rows=rows, training=more_training)
+        narrower = later <= _NARROWER * (now.high - now.low) and now.high - now.low - later >= _WORTH
+        return _Remedy(what, later) if narrower else None
+
     if training.everything:
-        return "about 4x more data", width_with_more(evidence, confidence_level, rows=4, training=4)
-    gain = training.most / training.rows
-    remedy = f"effort='thorough', which trains on {training.most:,} rows at a time instead of {training.rows:,},"
-    return remedy, width_with_more(evidence, confidence_level, rows=1, training=gain)
+        return remedy("about 4x more data", 4, 4)
+    thorough = f"effort='thorough', which trains on {training.most:,} rows at a time instead of {training.rows:,},"
+    # Of more data models would see no more at a time, but rare classes and tests would have more rows.
+    return remedy(thorough, 1, training.most / training.rows) or remedy("about 4x more data", 4, 1)
 
 
 def width_with_more(evidence: Evidence, confidence_level: float, *, rows: float, training: float) -> float:

@@ -174,16 +174,30 @@ class FloorResult:
         list of tuple
             Number of the row, from 0, the class that looks right, probability of the label given.
         """
-        P, labels = self._rows(), self.labels
+        P, labels = self.label_posterior(), self.labels
         assert labels is not None
         found = self.suspect_positions(n)
         return [(self.row_number(i), self.classes[P[i].argmax()], float(P[i, labels[i]])) for i in found]
 
     def suspect_positions(self, n: int | None = 20) -> list[int]:
         """Where `posterior` and `labels` have the rows whose label looks wrong."""
-        P = self._rows()
+        P = self.label_posterior()
         assert self.labels is not None
         return [int(i) for i in find_suspects(P, self.labels)[:n]]
+
+    def label_posterior(self) -> NDArray[np.float64]:
+        """`posterior` for the class shares that the rows have, whichever the floor was asked for by `priors`.
+
+        How probable a label is depends on how frequent its class is among these rows. With equal shares the rows of a
+        large class that lie near a rare one would all look mislabelled.
+        """
+        P = self._rows()
+        assert self.labels is not None
+        shares = np.bincount(self.labels, minlength=len(self.classes)) / len(self.labels)
+        if np.allclose(shares, self.priors, rtol=0, atol=1e-9):
+            return P
+        weighted = P * (shares / np.array(self.priors))
+        return np.asarray(weighted / weighted.sum(axis=1, keepdims=True))
 
     def row_number(self, position: int) -> int:
         """Number, from 0, in the table that was given, of a row of `posterior`."""
@@ -215,7 +229,10 @@ class FloorResult:
             about += f": {self.chance}." if self.chance else "."
         certified = "none     no limit can be certified: the doubts say why"
         if self.ceiling is not None:
-            certified = f"{self.ceiling:.2%}   certified with {level} confidence: a classifier was seen to do this well"
+            seen = "a classifier was seen to do this well"
+            if self.certificate is not None and self.certificate.classifier == "scores":
+                seen = "your scores do this well, if their model has not seen these rows"
+            certified = f"{self.ceiling:.2%}   certified with {level} confidence: {seen}"
             if self.ceiling >= 1 - 1 / len(self.classes):
                 certified = f"{self.ceiling:.2%}   no classifier was certified to do better than guessing"
         lines = [

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..floor._compare import Comparison
+from ..floor.doubts import Training
 from ..floor.result import FloorResult
 from ..utils.checks import listed
 
@@ -36,6 +37,7 @@ class Advice:
 
 _FALL = 0.05  # of the error: a fall from half to all rows that is worth collecting for
 _SHARE = 0.05  # of the floor: a class that loses less does not matter to it
+_OWN_MODEL = "Estimate it with the model among classifiers=, so that what it has found counts"
 
 ADVICE = (
     Advice(
@@ -141,8 +143,8 @@ def _falls(figures: dict[str, Any]) -> bool:
 
 
 def _has_spare_rows(figures: dict[str, Any]) -> bool:
-    """Whether another effort would train on many more of the rows."""
-    return bool(figures.get("training_rows_possible", 0) > 1.5 * figures.get("training_rows", 0))
+    rows, most = figures.get("training_rows", 0), figures.get("training_rows_possible", 0)
+    return Training(rows, most, everything=False).can_have_more
 
 
 def _lost(result: FloorResult, label: Any) -> float:
@@ -180,8 +182,7 @@ def _model(result: FloorResult, comparison: Comparison | None) -> list[tuple[str
         return [
             (
                 "Go on while the model still gains",
-                "It is near the estimated floor, but that may be too high. Put the model among classifiers= of the "
-                "estimate, or estimate from more rows, before you call it done.",
+                f"It is near the estimated floor, but that may be too high. {_OWN_MODEL} before you call it done.",
             )
         ]
     if comparison.verdict == "cannot tell":
@@ -189,7 +190,8 @@ def _model(result: FloorResult, comparison: Comparison | None) -> list[tuple[str
             (
                 "Get a clearer answer before you stop",
                 f"The model may be at the floor, but up to {100 * left:.1f} points above it are not ruled out: "
-                f"{comparison.missing} would narrow that down.",
+                f"{comparison.missing} would narrow that down."
+                + (f" The floor itself may be too high. {_OWN_MODEL}." if comparison.doubts else ""),
             )
         ]
     if comparison.verdict == "at the floor":
@@ -217,16 +219,19 @@ def _labels(result: FloorResult) -> list[tuple[str, str]]:
     suspects = n_suspects(result)
     if not suspects:
         return []
-    assert result.posterior is not None
-    share = suspects / len(result.posterior)
+    assert result.labels is not None
+    share = suspects / len(result.labels)
+    # A row weighs in the floor what its class does.
+    weights = np.array(result.priors) / np.maximum(np.bincount(result.labels, minlength=len(result.classes)), 1)
+    at_stake = float(weights[result.labels[result.suspect_positions(None)]].sum())
     many = f"{suspects:,} labels look" if suspects > 1 else "1 label looks"
     return [
         (
             "Look again at the labels that look wrong",
             f"{many} wrong ({share:.1%} of the rows): less than half as probable as that label is on average, where "
             "the other classes, alone or together, are as probable as in their own rows. If they are mistakes, "
-            f"correcting them lowers the floor by up to {100 * min(share, result.floor):.1f} points. Some of them will "
-            "be right: an ambiguous row looks the same.",
+            f"correcting them lowers the floor by up to {100 * min(at_stake, result.floor):.1f} points. Where classes "
+            "overlap most of them may be right: an ambiguous row looks the same.",
         )
     ]
 

@@ -124,8 +124,9 @@ def hardest_rows(result: FloorResult, n: int = 20) -> list[Record]:
 def suspects_rows(result: FloorResult, n: int = 20) -> list[Record]:
     """Rows whose label looks wrong: the label given, its probability, and the class that looks right."""
     found = []
+    posterior = result.label_posterior()
     for at in result.suspect_positions(n):
-        P = _posterior(result)[at]
+        P = posterior[at]
         own, looks = float(P[result.labels[at]]), result.classes[int(P.argmax())]  # type: ignore[index]
         found.append(
             {
@@ -186,7 +187,7 @@ def _row(name: str, kind: str, value: float | None, low: float, high: float, res
 
 
 def _posterior(result: FloorResult) -> Any:
-    assert result.posterior is not None  # hardest_rows and suspect_rows have checked it
+    assert result.posterior is not None  # hardest_positions has checked it
     return result.posterior
 
 

@@ -19,6 +19,7 @@ __all__ = ["ModelCurvePoint", "SamplesNeeded", "samples_needed"]
 
 
 _FEWEST_POINTS = 3  # a and b leave one point to check the fit by
+_PARAMETERS = 3  # a, b and the end, where that is fitted too
 _FARTHEST = 100  # times the largest training set seen: beyond it a power law is a guess
 _SMALLEST, _LARGEST = 0.02, 3.0  # exponents; the smallest stands for "does not fall"
 _DRAWS = 2_000
@@ -127,8 +128,8 @@ def samples_needed(
     SamplesNeeded
         It says "cannot tell" when the curve does not clearly fall, when four sizes or more show that it levels off
         too high, or when the answer lies more than a hundred times beyond the largest training set seen. It says "below
-        the floor" when the upper limit of the last error lies below the floor, or when the last error does and the
-        curve still falls by so much that its next step would: the floor was estimated too high, whatever its interval.
+        the floor" when the upper limit of the last error lies below the floor, or when the model is near it and no
+        curve that ends there fits: the floor was estimated too high, whatever its interval.
 
     Examples
     --------
@@ -153,7 +154,7 @@ def samples_needed(
         n_train, reach, exponent = found or (None, None, None)
         return SamplesNeeded(status, n_train, reach, exponent, within, floor, curve, reason)
 
-    too_high = _shows_floor_too_high(given, curve, floor, level)
+    too_high = _shows_floor_too_high(given, curve, floor, within, level)
     if too_high:
         return answer("below the floor", too_high)
     sizes = np.array([point.n_train for point in curve], dtype=np.float64)
@@ -197,6 +198,8 @@ def samples_needed(
         sure = "" if high <= sizes[-1] else f", though with {100 * level:g}% confidence only with {_about(high)}"
         if math.isinf(high):
             sure = ", as observed; these test rows are too few to be sure of it"
+        if errors[-1] < floor:
+            sure += "; it errs less than the floor, by chance or because that was estimated too high"
         reason = f"already there: with {_rows(sizes[-1])} this model is {near}{sure}"
         return answer("already there", reason, n, ConfidenceInterval(low, high, level), exponent)
     # Draws without a slope are not evidence of a slow one: the curve may as well have ended above the floor.
@@ -221,6 +224,8 @@ def samples_needed(
         f"{upto}) this model would be {near}; with {_rows(sizes[-1])} it is {100 * (errors[-1] - floor):.2f} points "
         "above it"
     )
+    if errors[-1] <= floor + within:
+        reason += ", as observed, but the sizes before do not confirm that it stays there"
     return answer("more rows", reason, n, ConfidenceInterval(low, high, level), exponent)
 
 
@@ -233,10 +238,10 @@ def _noise(curve: Sequence[ModelCurvePoint]) -> tuple[Floats, Floats]:
 
 
 def _shows_floor_too_high(
-    given: list[ModelCurvePoint], curve: Sequence[ModelCurvePoint], floor: float, level: float
+    given: list[ModelCurvePoint], curve: Sequence[ModelCurvePoint], floor: float, within: float, level: float
 ) -> str | None:
     """What the end of the curve says against the floor; None if nothing."""
-    if not curve or curve[-1].error >= floor:
+    if not curve or curve[-1].error > floor + within:
         return None
     last = curve[-1]
     # Repeats may have been tested on the same rows: those of one count.
@@ -244,23 +249,35 @@ def _shows_floor_too_high(
     limit = error_limit(last.error, n_test, (1 + level) / 2)
     by = f"by at least {100 * (floor - limit):.2f} points with {100 * level:g}% confidence"
     if limit >= floor:
-        if len(curve) < _FEWEST_POINTS:
+        doubled = _falls_through(curve, n_test, floor, level)
+        if doubled is None:
             return None
-        # Another step, smaller than the last as that was than the one before, must lead below the floor beyond noise.
-        noise = _noise(curve[-2:])[1]
-        before, step = curve[-3].error - curve[-2].error, curve[-2].error - last.error
-        if step <= float(ndtri((1 + level) / 2)) * math.hypot(*noise):
-            return None
-        end = last.error - step * (step / before if before > step else 1.0)
-        if floor - end <= float(ndtri((1 + level) / 2)) * noise[-1]:
-            return None
-        by = f"since the curve still falls: another such step leads to about {max(0.0, end):.1%}"
+        by = f"since the curve still falls: with twice the rows it leads to about {max(0.0, doubled):.1%}"
+    where = "below the floor" if last.error < floor else "on its way below the floor"
     return (
-        f"below the floor: with {_rows(last.n_train)} this model errs {last.error:.2%}, and the floor is said to be "
+        f"{where}: with {_rows(last.n_train)} this model errs {last.error:.2%}, and the floor is said to be "
         f"{floor:.2%}. Most likely the floor was estimated too high, {by}; "
         "otherwise test rows have leaked into training. Estimate it again from more rows, with effort='thorough' or "
         "with this model among classifiers="
     )
+
+
+def _falls_through(curve: Sequence[ModelCurvePoint], n_test: int, floor: float, level: float) -> float | None:
+    """Error with twice the rows, if that is below the floor and no curve that ends at the floor or above fits."""
+    if len(curve) < _FEWEST_POINTS:
+        return None
+    sizes = np.array([point.n_train for point in curve], dtype=np.float64)
+    errors = np.array([point.error for point in curve])
+    smoothed, noise = _noise(curve)
+    shared = float(ndtri((1 + level) / 2)) * (smoothed.min() * (1 - smoothed.min()) / n_test) ** 0.5
+    target = floor - shared
+    if target <= 0:
+        return None
+    ends, exponents, fitted, misfit, limit = _ends(sizes, errors, noise, target, level)
+    best = int(misfit.argmin())
+    doubled = float(ends[best] + (fitted[best, -1] - ends[best]) * 2 ** -exponents[best])
+    refuted = misfit[ends >= target].min() - misfit[best] > limit
+    return doubled if refuted and doubled < floor else None
 
 
 def _fit(
@@ -290,20 +307,28 @@ def _fit(
 
 
 def _levels_off(sizes: Floats, errors: Floats, noise: Floats, target: float, level: float) -> float | None:
-    """Where the curve ends, if it refutes that it ends at `target` or below; else None.
-
-    Compares the best curve with any end with the best one that reaches the target: a likelihood ratio.
-    """
-    freedom = len(sizes) - 3  # a, b and the end
-    if freedom < 1 or target >= errors.max():
+    """Where the curve ends, if it refutes that it ends at `target` or below; else None."""
+    if len(sizes) <= _PARAMETERS or target >= errors.max():
         return None
+    ends, _, _, misfit, limit = _ends(sizes, errors, noise, target, level)
+    return float(ends[misfit.argmin()]) if misfit[ends <= target].min() - misfit.min() > limit else None
+
+
+def _ends(
+    sizes: Floats, errors: Floats, noise: Floats, target: float, level: float
+) -> tuple[Floats, Floats, Floats, Floats, float]:
+    """Ends that the curve may have, `target` among them: exponent, fitted errors and misfit of each, and a limit.
+
+    Ends whose misfit is above the least by more than the limit are refuted, by their likelihood ratio.
+    """
     ends = np.append(np.linspace(0.0, errors.max(), 500), target)
-    _, _, fitted = _fit(sizes, np.repeat(errors[None], len(ends), axis=0), ends, noise, 1.0, 150)
+    _, exponents, fitted = _fit(sizes, np.repeat(errors[None], len(ends), axis=0), ends, noise, 1.0, 150)
     misfit = (((errors - fitted) / noise) ** 2).sum(axis=1)
-    scale = float(misfit.min() / freedom)
+    freedom = len(sizes) - _PARAMETERS
+    scale = float(misfit.min() / freedom) if freedom > 0 else 1.0
     # Scatter beyond the binomial has to be estimated from the few points that are left.
     limit = ndtri((1 + level) / 2) ** 2 if scale <= 1 else scale * stdtrit(freedom, (1 + level) / 2) ** 2
-    return float(ends[misfit.argmin()]) if misfit[ends <= target].min() - misfit.min() > limit else None
+    return ends, exponents, fitted, misfit, float(limit)
 
 
 def _draw_floors(floor: float, interval: ConfidenceInterval, rng: np.random.Generator) -> Floats:
