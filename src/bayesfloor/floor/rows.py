@@ -176,12 +176,13 @@ class Sample:
 
 @dataclass(frozen=True)
 class FileRows:
-    """A table in a file; `drop` and `keep` as in `read_table`."""
+    """A table in a file; `drop`, `keep` and `header` as in `read_table`."""
 
     path: Path
     target: str | int | None = None
     drop: Sequence[str] = ()
     keep: Sequence[str] = ()
+    header: bool | None = None
 
     def is_large(self, run: Run) -> bool:
         """Whether reading it whole would take too much of the memory."""
@@ -229,7 +230,7 @@ def _rows_in_memory(X: Any, y: Any, target: Any, groups: Any, request: Request, 
         from ..tables.table import read_table
 
         named = groups if isinstance(groups, str) else None
-        X = read_table(X.path, target=X.target, drop=X.drop, keep=X.keep, groups=named)
+        X = read_table(X.path, target=X.target, drop=X.drop, keep=X.keep, groups=named, header=X.header)
         target = None
     if target is not None or isinstance(X, str | os.PathLike) or hasattr(X, "columns"):
         from ..tables.table import as_arrays  # pandas: only where there is a table
@@ -288,6 +289,7 @@ def _rows_on_disk(file: FileRows, folder: str, request: Request, run: Run) -> La
         target=file.target,
         drop=file.drop,
         keep=file.keep,
+        header=file.header,
         random_state=request.seed,
         progress=request.progress,
     )
@@ -383,7 +385,7 @@ def _dask_rows(X: Any, y: Any, target: Any, groups: Any, reader: "Reader", reque
             "persist": reader.keep,
         }
         if isinstance(X, FileRows):
-            table = encode_file_on_dask(X.path, target=X.target, drop=X.drop, keep=X.keep, **options)
+            table = encode_file_on_dask(X.path, target=X.target, drop=X.drop, keep=X.keep, header=X.header, **options)
         else:
             table = encode_on_dask(X, target=target, **options)
         row_numbers, belonging = table.row_numbers, table.groups
