@@ -1,4 +1,4 @@
-"""What people write into tables: money, shares, thousands, dates with names of months, and what is wrong, all at once."""
+"""What people write into tables: money, shares, thousands, months by name; and what is wrong, all at once."""
 
 import io
 import warnings
@@ -99,7 +99,7 @@ def test_a_question_mark_means_the_same_in_a_file_and_in_a_frame(tmp_path) -> No
         np.testing.assert_array_equal(table.X, read.X)
         np.testing.assert_array_equal(table.y, read.y)
     numbers = pd.DataFrame({"x": np.arange(40.0) ** 2})
-    X, y, _, notes, rows = as_arrays(numbers, frame["label"].tolist(), None, None)
+    X, y, _, notes, _ = as_arrays(numbers, frame["label"].tolist(), None, None)
     assert (len(X), set(y)) == (35, {"yes", "no"})
     assert "5 of 40 rows without a label dropped" in notes
 
@@ -188,7 +188,7 @@ def test_names_that_are_not_there_are_told_with_the_rest(faulty) -> None:
 
 
 def test_one_problem_is_told_as_it_is(faulty) -> None:
-    with pytest.raises(DataError, match="^column 'age' mixes numbers and text"):
+    with pytest.raises(DataError, match=r"^column 'age' mixes numbers and text"):
         table_from_frame(faulty, target="label", drop=["said", "far"])
 
 

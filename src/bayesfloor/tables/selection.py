@@ -55,7 +55,6 @@ class RawTable:
     target: str
     group_column: str
     left_out: tuple[str, ...]
-    index: Any = None
 
 
 def raw_table(

@@ -3,7 +3,7 @@
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pandas as pd
 
 from .._types import Codes, Floats, RowNumbers, Values
 from ..errors import BayesfloorWarning, DataError, DataTypeError, ParameterError
+from ..rows.blocks import LARGE
 from ..rows.labels import encode_labels, is_missing, plain
 from ..utils.checks import listed
 from ..utils.parallel import Progress
@@ -28,7 +29,7 @@ __all__ = ["Column", "Table", "as_arrays", "plain_frame", "read_table", "table_f
 _SHOWN = 25  # columns that are printed
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """A table ready for `estimate`.
 
@@ -53,6 +54,10 @@ class Table:
     n_file_rows : int
         Rows in the file, those that were not used included.
     target : str
+    frame : pandas.DataFrame or None
+        The features as they are in the file, a row for each of `X`; None for large tables, where they are let go.
+    index : pandas.Index or None
+        Of the frame that was given, all its rows; None for a file.
     """
 
     name: str
@@ -65,6 +70,12 @@ class Table:
     notes: tuple[str, ...]
     n_file_rows: int
     target: str
+    frame: pd.DataFrame | None = None
+    index: Any = None
+
+    def __repr__(self) -> str:
+        rows = f"{len(self.y):,} of {self.n_file_rows:,} rows"
+        return f"Table({_clean(self.name)}: {rows}, {len(self.features)} features, target {_clean(self.target)})"
 
     def __str__(self) -> str:
         classes, codes = encode_labels(self.y)
@@ -214,7 +225,7 @@ def table_from_frame(
         keep, target = [*keep, labels] if keep else keep, labels
     problems = Problems(name)
     raw = select(InMemory(table), name, target, drop, keep, groups, max_rows, random_state, problems=problems)
-    return _encode(raw, keep, problems)
+    return replace(_encode(raw, keep, problems), index=getattr(frame, "index", None))
 
 
 def as_arrays(X: Any, y: Any, target: Any, groups: Any) -> tuple[Any, Any, Any, tuple[str, ...], RowNumbers | None]:
@@ -265,6 +276,7 @@ def _encode(raw: RawTable, keep: Sequence[str], problems: Problems) -> Table:
         notes=(*raw.notes, *column_notes([part.column for part in encoded], len(raw.rows))),
         n_file_rows=raw.n_file_rows,
         target=raw.target,
+        frame=raw.frame if len(raw.rows) <= LARGE else None,
     )
     identifiers = identifier_warning(table.columns)
     if identifiers:

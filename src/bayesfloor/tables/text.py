@@ -43,7 +43,7 @@ def open_bytes(path: Path, progress: Progress | None = None) -> IO[bytes]:
     if is_packed:
         packed, file = file, gzip.GzipFile(fileobj=file)
         file.myfileobj = packed  # closed with it
-    return file  # type: ignore[no-any-return]
+    return file
 
 
 class _Watched(io.FileIO):
