@@ -174,7 +174,7 @@ def test_balls_on_columns_do_not_mind_copies_that_are_gone() -> None:
     rng = np.random.default_rng(0)
     y = np.repeat(rng.integers(0, 2, 300), 2)
     X = np.repeat(rng.normal(size=(300, 2)), 2, axis=0) + y[:, None]
-    assert "balls in the features" in {figure.name for figure in estimate(X, y, **FAST).estimates}
+    assert "labels of like rows" in {figure.name for figure in estimate(X, y, **FAST).estimates}
 
 
 def test_groups_of_a_table_need_all_rows() -> None:

@@ -220,8 +220,8 @@ def test_other_class_shares_are_noted(result: FloorResult) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "either error= and n_test=, or y_true= and y_pred="),
-        ({"error": 0.1, "n_test": 10, "y_true": [0], "y_pred": [0]}, "either error="),
+        ({}, "give error= and n_test=, or y_true= and y_pred="),
+        ({"error": 0.1, "n_test": 10, "y_true": [0], "y_pred": [0]}, "give error="),
         ({"error": 0.1}, "n_test is missing"),
         ({"n_test": 100}, "error is missing"),
         ({"error": 14.3, "n_test": 100}, "if you mean 14.3 %, give 0.143"),

@@ -725,7 +725,7 @@ def test_rows_keep_their_numbers(two_learners, frame) -> None:
     for rows in (frames.hardest_rows(result, 5), frames.suspects_rows(result, 5)):
         assert [row["label"] for row in rows] == [frame["label"][row["row"]] for row in rows]
     numbered = _number_rows(frames.hardest_rows, result, table)
-    assert [row["row"] - 1 for row in numbered][:9] == [row for row, _ in result.hardest_rows(9)]
+    assert [row["name"] for row in numbered][:9] == [row for row, _ in result.hardest_rows(9)]
 
 
 def test_nothing_else_is_warned_of(tmp_path, frame) -> None:
