@@ -267,7 +267,8 @@ def _occurs_below(lines: Sequence[Sequence[str]]) -> bool:
     """Whether half of the words in a first line are values of their columns: categories without a line of names."""
     first, *others = ([cell.strip() for cell in line] for line in lines)
     words = [number for number, cell in enumerate(first) if cell and not _NUMBER.fullmatch(cell)]
-    others = [line for line in others if line != first]  # files that were put together repeat their line of names
+    if len(first) > 1:  # files that were put together repeat their line of names
+        others = [line for line in others if line != first]
     found = [any(len(line) > number and line[number] == first[number] for line in others) for number in words]
     return bool(found) and sum(found) >= len(found) / 2
 
