@@ -411,6 +411,25 @@ def test_doubts_are_muted_by_code(folder, capsys) -> None:
     assert run(capsys, *arguments, "--ignore", "wide")[0] == 2
 
 
+def test_reading_shows_its_progress(folder, capsys, monkeypatch) -> None:
+    stages = []
+
+    class Noted:
+        def __call__(self, stage: str, done: int, total: int) -> None:
+            stages.append((stage, done, total))
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr("bayesfloor.cli.steps.TerminalProgress", Noted)
+    size = (folder / "data.csv").stat().st_size
+    assert run(capsys, "estimate", "data.csv", "--target", "label", *FAST)[0] == 0
+    assert ("reading", size, size) in stages
+    stages.clear()
+    assert run(capsys, "estimate", "data.csv", "--target", "label", "--quiet", *FAST)[0] == 0
+    assert stages == []
+
+
 def test_no_header(folder, capsys) -> None:
     frame_of().to_csv("bare.csv", index=False, header=False)
     _, out, _ = run(capsys, "estimate", "bare.csv", "--target", "-1", "--no-header", *FAST)

@@ -251,7 +251,9 @@ def _rows_in_memory(X: Any, y: Any, target: Any, groups: Any, request: Request, 
         from ..tables.table import read_table
 
         named = groups if isinstance(groups, str) else None
-        X = read_table(X.path, target=X.target, drop=X.drop, keep=X.keep, groups=named, header=X.header)
+        X = read_table(
+            X.path, target=X.target, drop=X.drop, keep=X.keep, groups=named, header=X.header, progress=request.progress
+        )
         target = None
     if target is not None or isinstance(X, str | os.PathLike) or hasattr(X, "columns"):
         from ..tables.table import as_arrays  # pandas: only where there is a table
