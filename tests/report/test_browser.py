@@ -58,7 +58,8 @@ def test_fits_and_is_silent(browser, page, width: int, scheme: str) -> None:
       .filter(e => e.getBoundingClientRect().right > innerWidth + 1).length"""
     assert browser.run(wide) == 0
     # Nor does a table of rows have to be scrolled sideways: its right column would be lost.
-    lost = """[...document.querySelectorAll('.records')].filter(t => t.scrollWidth > t.parentNode.clientWidth + 1
+    lost = """[...document.querySelectorAll('#hardest, #suspects, .records')]
+      .filter(t => t.scrollWidth > t.parentNode.clientWidth + 1
       || [...t.querySelectorAll('td, th')].some(c => c.getBoundingClientRect().right > innerWidth + 1)).length"""
     assert browser.run(lost) == 0
     assert browser.run("document.querySelectorAll('section').length") == 10

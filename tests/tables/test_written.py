@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from bayesfloor import DataError, ParameterError, estimate, read_table, table_from_frame
-from bayesfloor.floor.settings import Run
 from bayesfloor.tables.table import as_arrays
 from bayesfloor.utils.progress import TerminalProgress
 
@@ -72,14 +71,12 @@ def test_files_read_in_blocks_read_them_alike(tmp_path, two_learners) -> None:
     frame.to_csv(tmp_path / "a.csv", index=False)
     plain = frame.assign(price=[float(p[1:].replace(",", "")) for p in frame["price"]])
     expected = estimate(plain, target="label", effort="fast", n_jobs=1)
-    for run in (None, Run(memory_limit="1 MB")):
+    for is_large in (False, True):
         with pytest.MonkeyPatch.context() as patch:
-            if run is not None:  # its 9 kB are too large for it
-                patch.setattr("bayesfloor.tables.open.table_bytes", lambda path: 2**40)
-                run = Run()
-            assert estimate(tmp_path / "a.csv", target="label", effort="fast", n_jobs=1, run=run).floor == (
-                pytest.approx(expected.floor, abs=1e-9)
-            )
+            if is_large:
+                patch.setattr("bayesfloor.floor.rows.FileRows.is_large", lambda self, run: True)
+            found = estimate(tmp_path / "a.csv", target="label", effort="fast", n_jobs=1)
+        assert found.floor == pytest.approx(expected.floor, abs=1e-9)
 
 
 # --- a question mark ----------------------------------------------------------------------------------------

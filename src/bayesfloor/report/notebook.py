@@ -1,5 +1,6 @@
 """A result as notebooks show it: the picture of floor, interval, ceiling and model, and the answer in words."""
 
+import re
 import zlib
 from html import escape
 
@@ -47,9 +48,13 @@ def _paragraphs(text: str) -> str:
     """Lines as paragraphs, which wrap; those of doubts and notes as a list."""
     lines = [line for line in text.splitlines() if line.strip()]
     plain = "".join(
-        f'<p style="margin: .3rem 0">{escape(" ".join(line.split()))}</p>'
-        for line in lines
-        if not line.startswith("- ")
+        f'<p style="margin: .3rem 0">{escape(_sentence(line))}</p>' for line in lines if not line.startswith("- ")
     )
     listed = "".join(f"<li>{escape(line[2:])}</li>" for line in lines if line.startswith("- "))
     return plain + (f'<ul style="margin: .3rem 0; {_QUIET}">{listed}</ul>' if listed else "")
+
+
+def _sentence(line: str) -> str:
+    """A line whose columns are set apart by spaces, with signs instead."""
+    name, *others = re.split(" {2,}", line.strip())
+    return f"{name}: {', '.join(others)}" if others else name
