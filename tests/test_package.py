@@ -17,6 +17,7 @@ def test_exported_names_are_pinned():
         "DataTypeError",
         "FloorResult",
         "FloorStopping",
+        "Gate",
         "GivenRadii",
         "PaperRadii",
         "ParameterError",
@@ -36,6 +37,7 @@ def test_exported_names_are_pinned():
         "estimate",
         "frames",
         "from_scores",
+        "gate",
         "nearest_labels",
         "noise_check",
         "plan",
@@ -47,6 +49,7 @@ def test_exported_names_are_pinned():
         "soft_label_error",
         "spanning_tree",
         "table_from_frame",
+        "testing",
         "uniform_weights",
     ]
     for name in bayesfloor.__all__:

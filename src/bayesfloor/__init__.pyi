@@ -5,6 +5,7 @@ from . import classical as classical
 from . import frames as frames
 from . import plots as plots
 from . import problems as problems
+from . import testing as testing
 from .balls.learner import BenchmarkLearner as BenchmarkLearner
 from .balls.radii import AdaptiveRadii as AdaptiveRadii
 from .balls.radii import GivenRadii as GivenRadii
@@ -29,6 +30,8 @@ from .floor._compare import Comparison as Comparison
 from .floor._compare import compare as compare
 from .floor._estimate import estimate as estimate
 from .floor._from_scores import from_scores as from_scores
+from .floor._gate import Gate as Gate
+from .floor._gate import gate as gate
 from .floor._plan import Plan as Plan
 from .floor._plan import plan as plan
 from .floor.noise import noise_check as noise_check

@@ -2,11 +2,14 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -14,10 +17,12 @@ import pytest
 
 from bayesfloor import problems
 from bayesfloor.cli import main as command
+from bayesfloor.cli.steps import STEPS
 from bayesfloor.floor import _compare as comparison
 from bayesfloor.floor import _estimate as floor
 from bayesfloor.floor.result import FloorResult
 from bayesfloor.utils.files import write_file
+from bayesfloor.utils.intervals import ConfidenceInterval
 
 HOSTILE = "<script>alert(1)</script>"
 FAST = ["--effort", "fast", "--jobs", "1"]
@@ -92,7 +97,7 @@ def write_bad_files(folder: Path) -> None:
     pd.DataFrame({"a": [1], "b": [2]}).to_csv(folder / "neither.csv", index=False)
     folder.joinpath("gap.csv").write_text("y_true,y_pred\nno,yes\nyes,\n")
     folder.joinpath("taken.html").write_text("mine")
-    frame["label"].to_csv(folder / "nameless.csv", index=False, header=False)
+    folder.joinpath("nameless.csv").write_text("no\n" + "yes\n" * 79)
     frame.assign(p=rng.random(80))["p"].to_csv(folder / "sure.csv", index=False)
 
 
@@ -292,6 +297,159 @@ def test_compare_and_report_with_the_real_ones(folder, capsys) -> None:
     assert run(capsys, "report", "data.csv", "--target", "label", *FAST)[0] == 2, "needs --force"
 
 
+def test_predictions_need_no_line_of_names(folder, capsys) -> None:
+    frame_of()["label"].to_csv("said.csv", index=False, header=False)
+    status, out, _ = run(
+        capsys, "compare", "data.csv", "--target", "label", "--predictions", "said.csv", "--json", *FAST
+    )
+    assert (status, json.loads(out)["comparison"]["n_test"]) == (0, 80)
+
+
+# --- saved results and the gate -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def saved(two_learners, tmp_path_factory) -> Path:
+    """A result with a narrow interval and no doubts, as `estimate --json` writes it."""
+    X, y = problems.get("gaussians_4d").sample(400, random_state=0)
+    result = floor.estimate(X, np.array(["no", "yes"])[y], effort="fast", n_jobs=1)
+    certain = replace(result, floor=0.12, interval=ConfidenceInterval(0.115, 0.125, 0.95), doubts=())
+    path = tmp_path_factory.mktemp("saved") / "floor.json"
+    path.write_text(replace(certain, evidence={**certain.evidence, "error": 0.125}).to_json())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("error", "n_test", "exit_code", "said"),
+    [
+        ("0.13", "20000", 0, "passed"),
+        ("0.2", "20000", 3, "Room of 8.0 points"),
+        ("0.13", "100", 4, "Cannot tell"),
+        ("0.01", "2000", 5, "Below the floor"),
+    ],
+)
+def test_gate(saved, folder, capsys, error: str, n_test: str, exit_code: int, said: str) -> None:
+    arguments = ["gate", "--result", str(saved), "--error", error, "--n-test", n_test, "--within", "0.02"]
+    status, out, err = run(capsys, *arguments, "--junit", "out.xml")
+    assert (status, err) == (exit_code, "")
+    assert said in out
+    case = ElementTree.parse("out.xml").getroot().find("testsuite/testcase")
+    assert (case.find("failure") is None) == (exit_code == 0)
+    status, out, _ = run(capsys, *arguments, "--junit", "out.xml", "--json")  # its own file is overwritten
+    about = json.loads(out)
+    assert (status, about["exit_code"], about["passed"]) == (exit_code, exit_code, exit_code == 0)
+    assert FloorResult.from_json(json.dumps(about["result"])).floor == 0.12
+    process = python(*arguments)
+    process.communicate()
+    assert process.returncode == exit_code
+
+
+def test_the_gate_estimates_by_itself(folder, capsys) -> None:
+    status, out, _ = run(
+        capsys, "gate", "data.csv", "--target", "label", "--error", "0.5", "--n-test", "9999", "--junit", "g.xml", *FAST
+    )
+    assert (status, "Room" in out) == (3, True)
+    assert 'name="model of data.csv (within 0.02)"' in (folder / "g.xml").read_text()
+
+
+def test_bad_gates(saved, folder, capsys) -> None:
+    Path("mine.xml").write_text("<mine/>")
+    model = ["--error", "0.1", "--n-test", "50"]
+    for arguments, message in (
+        (model, "name a table (FILE), or what estimate --json has saved (--result)"),
+        (["--result", str(saved)], "say how the model did"),
+        (["--result", str(saved), *model, "--within", "2"], "within must be a share above 0"),
+        (["--result", str(saved), *model, "--ignore", "still-fallin"], "did you mean still-falling? Codes: still-"),
+        (["--result", str(saved), *model, "--target", "x", "--drop", "y"], "leave out --target, --drop, or --result"),
+        (["--result", str(saved), *model, "--junit", "mine.xml"], "mine.xml exists already"),
+        (["--result", str(saved), *model, "--junit", str(saved), "--force"], "is the file that is read"),
+        (["--result", "data.csv", *model], "data.csv is no JSON"),
+        (["--result", "nothing.json", *model], "there is no file nothing.json"),
+        (["--result", "odd.json", *model], "odd.json: this is not a result of bayesfloor"),
+        (["--result", str(saved), "--predictions", "data.csv"], "it needs y_true and y_pred"),
+        (["--result", str(saved), "--predictions", "one.csv"], "one.csv has no column y_true"),
+    ):
+        Path("odd.json").write_text("[1]")
+        Path("one.csv").write_text("y_pred\nno\nyes\n")
+        status, out, err = run(capsys, "gate", *arguments)
+        assert (status, out, err.count("\n")) == (2, "", 1)
+        assert message in err
+    assert Path("mine.xml").read_text() == "<mine/>"
+
+
+def test_saved_results_are_not_estimated_again(saved, folder, capsys, monkeypatch) -> None:
+    monkeypatch.setattr(floor, "estimate", lambda *_, **__: pytest.fail("estimated again"))
+    given = ["--result", str(saved)]
+    pd.DataFrame({"y_true": ["no", "yes"] * 500, "y_pred": ["no", "yes", "no", "no"] * 250}).to_csv(
+        "preds.csv", index=False
+    )
+    status, out, _ = run(capsys, "compare", *given, "--predictions", "preds.csv", "--json")
+    assert (status, json.loads(out)["comparison"]["error"]) == (0, 0.25)
+    Path("compared.json").write_text(out)
+    assert run(capsys, "compare", "--result", "compared.json", "--error", "0.2", "--n-test", "100")[0] == 0
+    status, out, _ = run(capsys, "report", *given, "--error", "0.2", "--n-test", "5000")
+    assert (status, out.endswith("report: floor.html\n")) == (0, True)
+    assert "Room of 8.0 points" in Path("floor.html").read_text()
+    assert run(capsys, "report", *given)[0] == 2, "needs --force"
+    _, out, _ = run(capsys, "report", *given, "-o", "other.html", "--json")
+    Path("page.json").write_text(out)
+    status, out, _ = run(
+        capsys, "gate", "--result", "page.json", "--error", "0.2", "--n-test", "50", "--confidence", "0.5"
+    )
+    assert status == 3, "at a lower level the interval is narrower"
+    assert run(capsys, "gate", "--result", "page.json", "--error", "0.2", "--n-test", "50")[0] == 4
+
+
+def test_doubts_are_muted_by_code(folder, capsys) -> None:
+    arguments = ["estimate", "data.csv", "--target", "label", *FAST]
+    _, out, _ = run(capsys, *arguments)
+    codes = re.findall(r"^- doubt \((?:note|caution|serious), ([a-z-]+)\): ", out, re.MULTILINE)
+    assert codes
+    _, out, _ = run(capsys, *arguments, "--ignore", ",".join(codes))
+    assert "- doubt" not in out
+    assert f"- muted: {', '.join(codes)}" in out
+    assert run(capsys, *arguments, "--ignore", "wide")[0] == 2
+
+
+def test_reading_shows_its_progress(folder, capsys, monkeypatch) -> None:
+    stages = []
+
+    class Noted:
+        def __call__(self, stage: str, done: int, total: int) -> None:
+            stages.append((stage, done, total))
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr("bayesfloor.cli.steps.TerminalProgress", Noted)
+    size = (folder / "data.csv").stat().st_size
+    assert run(capsys, "estimate", "data.csv", "--target", "label", *FAST)[0] == 0
+    assert ("reading", size, size) in stages
+    stages.clear()
+    assert run(capsys, "estimate", "data.csv", "--target", "label", "--quiet", *FAST)[0] == 0
+    assert stages == []
+
+
+def test_no_header(folder, capsys) -> None:
+    frame_of().to_csv("bare.csv", index=False, header=False)
+    _, out, _ = run(capsys, "estimate", "bare.csv", "--target", "-1", "--no-header", *FAST)
+    assert "80 of 80 rows" in out
+    _, out, _ = run(capsys, "estimate", "bare.csv", "--target", "-1", "--header", *FAST)
+    assert "79 of 79 rows" in out
+    frame_of().to_parquet("data.parquet")
+    status, _, err = run(capsys, "estimate", "data.parquet", "--target", "label", "--no-header")
+    assert (status, "header is for CSV and TSV" in err) == (2, True)
+
+
+def test_all_problems_on_one_line(folder, capsys) -> None:
+    said = [f"what patient {i} told the nurse" for i in range(80)]
+    frame_of().assign(age=["12", "13", "old", "14"] * 20, said=said).to_csv("bad.csv", index=False)
+    status, _, err = run(capsys, "report", "bad.csv", "--target", "label")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "bad.csv has 2 problems: 1. column 'age'" in err
+    assert "--drop age,said (" in err
+
+
 def test_predictions_may_be_called_none(folder, capsys, monkeypatch) -> None:
     seen = {}
 
@@ -485,12 +643,59 @@ def test_problems(folder, capsys) -> None:
 def test_help_teaches(capsys) -> None:
     assert run(capsys)[1] == run(capsys, "--help")[1]
     assert "bayesfloor demo" in run(capsys)[1]
-    for name in ("estimate", "report", "compare", "scores", "labels", "noise"):
+    names = ["arena", *STEPS]
+    for name in names:
         status, out, _ = run(capsys, name, "--help")
         assert status == 0
-        assert f"bayesfloor {name} " in out.split("examples:")[1]
+        assert f"bayesfloor {name}" in out.split("examples:")[1]
     assert run(capsys, "--version")[1].startswith("bayesfloor ")
     assert "problems:" in run(capsys, "arena", "--list")[1]
+
+
+def test_examples_in_the_help_can_be_run(capsys) -> None:
+    examples = [
+        line.split("#")[0].split(">")[0].split()[1:]
+        for name in [[], *([name] for name in STEPS if name != "completion")]
+        for line in run(capsys, *name, "--help")[1].splitlines()
+        if line.startswith("  bayesfloor ")
+    ]
+    assert len(examples) > 25
+    for example in examples:
+        command.parser().parse_args(example)
+
+
+@pytest.mark.parametrize("name", ["arena", *STEPS])
+def test_errors_have_one_form(capsys, name: str) -> None:
+    status, out, err = run(capsys, name, "--no-such-option")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("bayesfloor: error: ")
+    assert err.endswith(f"(see bayesfloor {name} --help)\n") or err.endswith("(see bayesfloor --help)\n")
+
+
+def test_errors_of_the_arena(capsys) -> None:
+    status, out, err = run(capsys, "arena", "--problems", "moon")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("bayesfloor: error: there is no problem named 'moon'")
+
+
+def test_plan(folder, capsys) -> None:
+    status, out, _ = run(capsys, "plan", "--rows", "1000000", "--columns", "20", "--classes", "3", "--jobs", "1")
+    assert status == 0
+    assert "1,000,000 rows x 20 columns, 3 classes" in out
+    assert "memory" in out
+    status, out, _ = run(capsys, "plan", "data.csv", "--target", "label", "--json", "--effort", "fast")
+    about = json.loads(out)
+    assert (status, about["n"], about["d"], about["classes"], about["effort"]) == (0, 80, 4, 2, "fast")
+    for arguments, message in (
+        ([], "say how large the table is"),
+        (["--rows", "100"], "say how large the table is"),
+        (["data.csv", "--target", "label", "--rows", "9"], "not both"),
+        (["--rows", "1", "--columns", "2"], "n must be"),
+        (["data.csv", "--target", "lable"], "did you mean 'label'"),
+    ):
+        status, out, err = run(capsys, "plan", *arguments)
+        assert (status, out, err.count("\n")) == (2, "", 1)
+        assert message in err
 
 
 def test_completion_is_valid_bash(capsys) -> None:

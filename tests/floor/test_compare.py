@@ -134,7 +134,7 @@ def test_at_the_floor_is_not_said_of_a_floor_in_doubt(result: FloorResult) -> No
     for code in ("still-falling", "few-rows-per-column", "scores-of-training-rows", "no-ceiling", "unknown"):
         doubtful = replace(certain, doubts=(Doubt(code, "caution", {}, f"words of {code}"),))
         found = compare(doubtful, error=0.12, n_test=5000)
-        assert (found.verdict, found.doubts) == ("cannot tell", (f"words of {code}",))
+        assert (found.verdict, found.reasons) == ("cannot tell", (f"words of {code}",))
         assert f"words of {code}" in found.sentence
         assert compare(doubtful, error=0.2, n_test=5000).verdict == "room"
     named = replace(certain, certificate=Certificate("constant", 0, 60, 500))
@@ -150,7 +150,7 @@ def test_a_model_that_beats_the_library_shows_that_structure_was_missed(result: 
     mnist = replace(given(result, 0.029, 0.005, 0.035), doubts=(), learning_curve=(point,), evidence=evidence)
     found = compare(mnist, error=0.01, n_test=10_000)
     assert found.verdict == "cannot tell"
-    assert "errs less than the library" in found.doubts[0]
+    assert [doubt.code for doubt in found.doubts] == ["model-beats-library", "model-below-floor"]
     assert f"the floor is not above {found.error_interval.high:.1%}" in found.sentence
     assert compare(mnist, error=0.0385, n_test=10_000).doubts == ()  # not beyond chance
 
@@ -249,8 +249,8 @@ def test_other_class_shares_are_noted(result: FloorResult) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "either error= and n_test=, or y_true= and y_pred="),
-        ({"error": 0.1, "n_test": 10, "y_true": [0], "y_pred": [0]}, "either error="),
+        ({}, "give error= and n_test=, or y_true= and y_pred="),
+        ({"error": 0.1, "n_test": 10, "y_true": [0], "y_pred": [0]}, "give error="),
         ({"error": 0.1}, "n_test is missing"),
         ({"n_test": 100}, "error is missing"),
         ({"error": 14.3, "n_test": 100}, "if you mean 14.3 %, give 0.143"),

@@ -12,6 +12,9 @@ from bayesfloor.floor.doubts import (
     Doubt,
     Training,
     floor_of_scores,
+    model_beats_library,
+    model_below_floor,
+    nothing_found,
     scores_of_training_rows,
     training_rows,
     unknown_doubt,
@@ -80,7 +83,14 @@ def test_each_doubt_has_its_code_and_threshold(arguments: tuple, codes: list[str
 
 
 def test_every_code_is_produced_and_in_the_manual() -> None:
-    others = (floor_of_scores(), scores_of_training_rows(1, 900), unknown_doubt(""))
+    others = (
+        floor_of_scores(),
+        scores_of_training_rows(1, 900),
+        nothing_found(),
+        model_beats_library(0.1),
+        model_below_floor(0.1),
+        unknown_doubt(""),
+    )
     assert {code for _, codes in CASES for code in codes} | {doubt.code for doubt in others} == set(SEVERITIES)
     manual = (Path(__file__).parents[2] / "docs" / "method.md").read_text(encoding="utf-8")
     table = re.findall(r"^\| `([a-z-]+)` \| (note|caution|serious) \| \S.* \|$", manual, re.MULTILINE)

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import chromium
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 ATTACK = "<script>document.title = 'taken'</script><img src=x onerror=\"document.title = 'taken'\">"
-WIDTHS = (320, 360, 1280)
+WIDTHS = (320, 360, 390, 1280)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,8 @@ def page(two_learners, tmp_path_factory):
         SimpleNamespace(name=name, kind="numeric", n_missing=0, n_distinct=9, use="as it is", note=name)
         for name in (ATTACK, "wide" * 60, "x")
     ]
-    table = SimpleNamespace(name=f"{'long' * 40}.csv", rows=np.arange(300) + 1, columns=columns)
+    frame = pd.DataFrame({ATTACK: ["wide" * 20] * 300, **{f"a column {j}": X[:, 0] for j in range(20)}})
+    table = SimpleNamespace(name=f"{'long' * 40}.csv", rows=np.arange(300) + 1, columns=columns, frame=frame)
     path = tmp_path_factory.mktemp("page") / "report.html"
     path.write_text(render(result, comparison=compare(result, error=0.4, n_test=500), table=table), encoding="utf-8")
     return path
@@ -55,6 +57,11 @@ def test_fits_and_is_silent(browser, page, width: int, scheme: str) -> None:
     wide = """[...document.querySelectorAll('main *')].filter(e => !e.closest('.scroll') && !e.closest('svg'))
       .filter(e => e.getBoundingClientRect().right > innerWidth + 1).length"""
     assert browser.run(wide) == 0
+    # Nor does a table of rows have to be scrolled sideways: its right column would be lost.
+    lost = """[...document.querySelectorAll('#hardest, #suspects, .records')]
+      .filter(t => t.scrollWidth > t.parentNode.clientWidth + 1
+      || [...t.querySelectorAll('td, th')].some(c => c.getBoundingClientRect().right > innerWidth + 1)).length"""
+    assert browser.run(lost) == 0
     assert browser.run("document.querySelectorAll('section').length") == 10
     assert browser.complaints() == []
     assert browser.requests() == []
@@ -90,6 +97,53 @@ def test_pictures_suit_the_width(browser, page) -> None:
         browser.show(page, width)
         assert browser.run(f"{shown}.length") == 4
         assert browser.run(smallest) >= 7.5, f"letters too small at {width}"
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_row_is_cut_in_half(browser, page, width: int) -> None:
+    browser.show(page, width)
+    cut = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollHeight > e.clientHeight + 1).length"
+    rows = "[...document.querySelectorAll('#hardest tbody tr')].filter(r => r.offsetHeight > 0).length"
+    assert browser.run(cut) == 0
+    assert browser.run(rows) == 10
+    browser.run("document.querySelector('#hardest').parentNode.nextElementSibling.click()")
+    assert browser.run(rows) == 50
+    browser.run("document.querySelectorAll('#hardest th button')[4].click()")
+    browser.run("document.querySelector('#hardest').parentNode.nextElementSibling.click()")
+    shown = "[...document.querySelectorAll('#hardest tbody tr')].filter(r => r.offsetHeight).map(r => r.rowIndex)"
+    assert browser.run(shown) == list(range(1, 11)), "the first ten of the new order"
+    browser.show(page, width, media="print")
+    assert browser.run(rows) == 50
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_legends_do_not_cover_curves(browser, page, width: int) -> None:
+    browser.show(page, width)
+    shown = "[...document.querySelectorAll('section[aria-labelledby=curve] svg')].find(s => s.clientWidth > 0)"
+    covered = f"""(() => {{
+      const svg = {shown};
+      const legend = svg.querySelector('[id*="-legend_"]').getBoundingClientRect();
+      const curves = [...svg.querySelectorAll('[id*="-line2d_"] path')].filter(p => !p.closest('[id*="-legend_"]'))
+        .filter(p => p.getTotalLength() > 40);
+      return curves.some(p => {{
+        const matrix = p.getScreenCTM();
+        for (let at = 0; at <= p.getTotalLength(); at += 2) {{
+          const point = p.getPointAtLength(at).matrixTransform(matrix);
+          const inside = point.x > legend.left && point.x < legend.right;
+          if (inside && point.y > legend.top && point.y < legend.bottom) return true;
+        }}
+        return false;
+      }});
+    }})()"""
+    assert browser.run(covered) is False
+
+
+def test_doubts_are_listed_at_the_top(browser, page) -> None:
+    browser.show(page, 390)
+    assert browser.run("document.querySelectorAll('#answer .doubts li').length") > 0
+    assert browser.run("document.querySelectorAll('[data-code]').length") == browser.run(
+        "document.querySelectorAll('#answer [data-code]').length"
+    )
 
 
 def test_hostile_text_stays_text(browser, page) -> None:

@@ -198,10 +198,10 @@ def test_new_gaps_are_filled_and_counted() -> None:
 @pytest.mark.parametrize(
     ("learned", "values", "message"),
     [
-        ([1.0, 2.0, 3.0], [1.0, np.inf], "'a' holds 1 infinite values, the first in row 101"),
-        (["1", "2", "3"], ["1", "inf"], "'a' holds 1 infinite values, the first in row 101"),
+        ([1.0, 2.0, 3.0], [1.0, np.inf], "'a' holds 1 infinite value, the first in row 101"),
+        (["1", "2", "3"], ["1", "inf"], "'a' holds 1 infinite value, the first in row 101"),
         ([1.0, 2.0, 3.0], ["1", "tall"], "'a' mixes numbers and text, the first text is 'tall' in row 101"),
-        ([1.0, 2.0, 3.0], ["1,250", "2"], "separators or signs, the first '1,250' in row 100"),
+        ([1.0, 2.0, 3.0], ["1,250", "2"], "'a' holds '1,250' in row 100, but plain numbers"),
         ([1.0, 2.0, 3.0], [True, False], "first text is 'True' in row 100"),
         ([True, False], ["True", "maybe"], "'a' holds 'maybe' in row 101, but true and false.*sample_rows.*--drop a"),
         (["yes", "no"], ["no", "true"], "'a' holds 'true' in row 101, but yes and no"),

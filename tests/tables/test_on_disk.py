@@ -172,7 +172,7 @@ def test_the_end_of_the_file_brings_news(tmp_path, drawn, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bad", "message"), [("tall", "first text is 'tall' in row {}"), ("inf", "infinite values, the first in row {}")]
+    ("bad", "message"), [("tall", "first text is 'tall' in row {}"), ("inf", "infinite value, the first in row {}")]
 )
 def test_what_cannot_be_read_is_refused_and_nothing_is_left(tmp_path, drawn, bad: str, message: str) -> None:
     frame = frame_of(700)[["size", "colour", "label"]].astype({"size": object})

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NoReturn
 
 from ..errors import ParameterError
 from ..problems.problems import get, names
@@ -18,17 +19,24 @@ from .leaderboard import ArenaResult
 __all__ = ["main"]
 
 _EXAMPLES = """examples:
-  python -m bayesfloor.arena --problems moons twonorm --n-seeds 2
-  python -m bayesfloor.arena --results run.jsonl --leaderboard board.md    # again to continue after a stop
+  {prog} --problems moons twonorm --n-seeds 2
+  {prog} --results run.jsonl --leaderboard board.md    # again to continue after a stop
 """
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+class _Parser(argparse.ArgumentParser):
+    """Errors take one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"bayesfloor: error: {' '.join(message.split())} (see {self.prog} --help)\n")
+
+
+def main(arguments: Sequence[str] | None = None, *, prog: str = "python -m bayesfloor.arena") -> int:
     """Run the arena as told by the command line; 0 if done, 2 for bad input, 130 if interrupted."""
-    parser = argparse.ArgumentParser(
-        prog="python -m bayesfloor.arena",
+    parser = _Parser(
+        prog=prog,
         description="Run estimators of the floor on problems whose floor is known, and rank them.",
-        epilog=_EXAMPLES,
+        epilog=_EXAMPLES.format(prog=prog),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--list", action="store_true", help="list problems and estimators, and stop")
@@ -47,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(options, command)
     except (ValueError, TypeError, OSError) as error:
-        print(f"bayesfloor: {error}", file=sys.stderr)
+        print(f"bayesfloor: error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         hint = f"; run again to continue from {options.results}" if options.results else ""

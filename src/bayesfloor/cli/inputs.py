@@ -1,5 +1,6 @@
 """What the files of `compare`, `scores` and `labels` hold: predictions, class scores, several opinions per item."""
 
+import json
 import re
 from argparse import Namespace
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from ..bounds.soft_labels import (
     soft_label_error,
 )
 from ..errors import DataError, ParameterError
+from ..floor.result import FloorResult
 from ..tables.columns import is_identifier, present_text
 from ..tables.selection import RawTable, raw_table
 from ..tables.table import Table
@@ -32,6 +34,7 @@ __all__ = [
     "floor_of_labels",
     "kind_of_labels",
     "model_figures",
+    "saved_result",
     "scores_by_class",
     "scores_from",
     "two_labels",
@@ -69,8 +72,26 @@ def check_model_options(options: Namespace, *, needed: bool) -> None:
         raise ParameterError(f"--n-test must be a whole number of at least 1, got {options.n_test}")
 
 
-def model_figures(options: Namespace, table: Table) -> dict[str, Any]:
-    """How the model did, as `compare` wants it."""
+def saved_result(path: str | Path) -> FloorResult:
+    """What `estimate`, `report`, `compare`, `gate` or `scores` have written with --json."""
+    path = Path(path)
+    if not path.is_file():
+        raise DataError(f"there is no file {path}")
+    try:
+        values = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path.name} is no JSON ({error}): --result takes what estimate --json has saved") from None
+    values = values.get("result", values) if isinstance(values, dict) else {}
+    try:
+        return FloorResult.from_json(
+            json.dumps({k: v for k, v in values.items() if k not in ("comparison", "columns")})
+        )
+    except DataError as error:
+        raise DataError(f"{path.name}: {error}; --result takes what estimate --json has saved") from None
+
+
+def model_figures(options: Namespace, classes: Sequence[Any], table: Table | None) -> dict[str, Any]:
+    """How the model did, as `compare` wants it; without a table predictions need their labels beside them."""
     if options.predictions is None:
         return {"error": options.error, "n_test": options.n_test}
     raw = raw_table(options.predictions, needs_target=False, holds_labels=True)
@@ -80,11 +101,13 @@ def model_figures(options: Namespace, table: Table) -> dict[str, Any]:
     elif frame.shape[1] == 1 or "y_pred" in frame.columns:
         of = {"y_pred": "y_pred" if "y_pred" in frame.columns else str(frame.columns[0])}
     else:
+        alone = "" if table is None else f", or one column with a prediction for each row of {table.name}"
         raise DataError(
-            f"{name} has the columns {listed([repr(c) for c in frame.columns])}: it needs y_true and y_pred, or one "
-            f"column with a prediction for each of the {table.n_file_rows:,} rows of {table.name}"
+            f"{name} has the columns {listed([repr(c) for c in frame.columns])}: it needs y_true and y_pred{alone}"
         )
-    _refuse_probabilities(frame[of["y_pred"]], table, f"{name}: {of['y_pred']}")
+    if table is None and "y_true" not in of:
+        raise DataError(f"{name} has no column y_true: with --result it needs y_true and y_pred")
+    _refuse_probabilities(frame[of["y_pred"]], classes, f"{name}: {of['y_pred']}")
     columns = {what: labels_from(frame[column], column) for what, column in of.items()}
     for column, (_, present) in columns.items():
         if not present.all():
@@ -92,7 +115,7 @@ def model_figures(options: Namespace, table: Table) -> dict[str, Any]:
     y_pred = columns["y_pred"][0]
     if "y_true" in columns:
         y_true = columns["y_true"][0]
-    elif len(y_pred) != table.n_file_rows:
+    elif table is not None and len(y_pred) != table.n_file_rows:
         hint = "one for each row, in the same order, is needed (or columns y_true and y_pred)"
         if len(y_pred) == table.n_file_rows - 1 and of["y_pred"] in {str(label) for label in np.unique(table.y)}:
             hint = f"its first line, {of['y_pred']!r}, was taken for the name of the column: put a line y_pred above it"
@@ -100,37 +123,39 @@ def model_figures(options: Namespace, table: Table) -> dict[str, Any]:
             f"{name} has {len(y_pred):,} predictions but {table.name} has {table.n_file_rows:,} rows: {hint}"
         )
     else:
+        assert table is not None
         y_true, y_pred = table.y, y_pred[table.rows - 1]
+    where = Path(options.result).name if table is None else table.name
     return {
-        "y_true": _spell_alike(y_true, table, f"{name}: y_true"),
-        "y_pred": _spell_alike(y_pred, table, f"{name}: y_pred"),
+        "y_true": _spell_alike(y_true, classes, f"{name}: y_true", where),
+        "y_pred": _spell_alike(y_pred, classes, f"{name}: y_pred", where),
     }
 
 
-def _refuse_probabilities(column: "pd.Series[Any]", table: Table, where: str) -> None:
+def _refuse_probabilities(column: "pd.Series[Any]", classes: Sequence[Any], where: str) -> None:
     if not pd.api.types.is_float_dtype(column.dtype):
         return
     values = column.dropna().to_numpy(dtype=np.float64)
     fractions = values[values != np.rint(values)]
     if not len(fractions) or ((values < 0) | (values > 1)).any():
         return
-    if table.y.dtype.kind == "f" and np.isin(fractions, table.y).all():
+    if any(isinstance(label, float) for label in classes) and np.isin(fractions, np.asarray(classes)).all():
         return
     raise DataError(
         f"{where} holds probabilities ({fractions[0]:g}, say), not labels: give the class that the model names, one of "
-        f"{listed([str(label) for label in np.unique(table.y)])}; for the probabilities there is bayesfloor scores"
+        f"{listed([str(label) for label in classes])}; for the probabilities there is bayesfloor scores"
     )
 
 
-def _spell_alike(values: NDArray[Any], table: Table, where: str) -> NDArray[Any]:
+def _spell_alike(values: NDArray[Any], classes: Sequence[Any], where: str, known_from: str) -> NDArray[Any]:
     """Labels of another file as those of the table, by how they are written."""
-    own = np.unique(table.y)
+    own = np.asarray(classes)
     known = {str(label): i for i, label in enumerate(own.tolist())}
     written, codes = np.unique(values, return_inverse=True)
     for label in written.tolist():
         if str(label) not in known:
             raise DataError(
-                f"{where} holds {str(label)[:40]!r}, which is no label of {table.name} ({listed(list(known))}): spell "
+                f"{where} holds {str(label)[:40]!r}, which is no label of {known_from} ({listed(list(known))}): spell "
                 "the labels alike"
             )
     return own[[known[str(label)] for label in written.tolist()]][codes]

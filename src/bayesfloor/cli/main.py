@@ -22,16 +22,20 @@ _EXAMPLES = """start here:
   bayesfloor estimate data.csv --target label                # the floor, in the terminal
   bayesfloor report data.csv --target label -o report.html   # the same as a page to send around
   bayesfloor compare data.csv --target label --error 0.143 --n-test 2000     # is my model at the floor?
+  bayesfloor gate data.csv --target label --error 0.143 --n-test 2000        # the same as an exit status, for pipelines
 
 Each command explains itself: bayesfloor estimate --help
-Exit status: 0 done, 2 bad input (one line says what), 130 interrupted.
+Exit status: 0 done, 2 bad input (one line says what), 130 interrupted; of gate also 3, 4 and 5.
 """
 _EXAMPLES_OF = {
     "estimate": """examples:
   bayesfloor estimate data.csv --target label
   bayesfloor estimate data.parquet --target -1 --drop id,name     # -1 is the last column, 0 the first
   bayesfloor estimate visits.csv --target outcome --groups patient
-  bayesfloor estimate embeddings.npz --json > floor.json          # arrays X and y
+  bayesfloor estimate data.csv --target label --json > floor.json # to be used again: compare --result floor.json
+  bayesfloor estimate embeddings.npz                              # arrays X and y
+  bayesfloor estimate old.data --target -1 --no-header            # the first line is data
+  bayesfloor estimate data.csv --target label --ignore rare-class # a doubt that you know of, by its code
   bayesfloor estimate huge.csv --target label --max-rows 50000
   bayesfloor estimate huge.parquet --target label --memory-limit 3GB --checkpoint run1     # in blocks; can be resumed
   bayesfloor estimate huge.parquet --target label --scheduler tcp://10.0.0.1:8786          # on a Dask cluster
@@ -39,6 +43,7 @@ _EXAMPLES_OF = {
     "report": """examples:
   bayesfloor report data.csv --target label -o report.html
   bayesfloor report data.csv --target label --error 0.143 --n-test 2000     # with your model on the scale
+  bayesfloor report --result floor.json -o report.html                      # of what estimate --json has saved
 """,
     "compare": """The model must not have seen the rows that it is judged by. Say how it did in one of three ways:
   --error and --n-test            its error as a share, and the number of test rows
@@ -48,6 +53,24 @@ _EXAMPLES_OF = {
 examples:
   bayesfloor compare data.csv --target label --error 0.143 --n-test 2000
   bayesfloor compare data.csv --target label --predictions preds.csv
+  bayesfloor compare --result floor.json --error 0.143 --n-test 2000        # of what estimate --json has saved
+""",
+    "gate": """Passes if the model is shown to err at most --within more than the floor. Exit status:
+  0  at the floor     3  room left     4  cannot tell     5  below the floor (too high, or the test has leaked)
+  2  bad input        1  something that should not have happened
+How the model did is said as in compare: --error and --n-test, or --predictions.
+
+examples:
+  bayesfloor gate data.csv --target label --error 0.12 --n-test 2000 --within 0.02
+  bayesfloor gate --result floor.json --predictions preds.csv --junit gate.xml
+  bayesfloor gate --result floor.json --error 0.12 --n-test 2000 --ignore still-falling --json
+""",
+    "plan": """Rows and columns as numbers, or a table to take them from. Time is right within a factor of two.
+
+examples:
+  bayesfloor plan --rows 1000000 --columns 50 --classes 3
+  bayesfloor plan data.csv --target label --effort thorough
+  bayesfloor plan --rows 10000000 --columns 50 --workers 8     # on a Dask cluster
 """,
     "scores": """FILE holds the labels and your model's out-of-sample probabilities or logits, one column per class.
 Columns named like the classes (yes, p_yes) are matched to them; otherwise they are taken in the order of the sorted
@@ -78,6 +101,10 @@ examples:
   bayesfloor problems moons --rows 1000 -o moons.csv   # a sample, to try things on
 """,
     "demo": """The table is that of the Palmer penguins (Horst, Hill and Gorman 2020, CC0): which sex is the bird?
+
+examples:
+  bayesfloor demo
+  bayesfloor demo --effort fast -o penguins.html
 """,
     "completion": """examples:
   source <(bayesfloor completion)                          # bash; in zsh first: autoload bashcompinit && bashcompinit
@@ -118,13 +145,18 @@ def parser() -> argparse.ArgumentParser:
         ("estimate", "the floor of a table"),
         ("report", "the floor of a table as a page (HTML, one file)"),
         ("compare", "how far a model is from the floor"),
+        ("gate", "is a model at the floor? The answer is the exit status, for pipelines"),
     ):
         one = command(name, text)
-        _table_options(one)
+        _table_options(one, needed=name == "estimate")
+        if name != "estimate":
+            one.add_argument("--result", metavar="JSON", help="instead of FILE: what estimate --json has saved")
+            _model_options(one)
+        if name == "gate":
+            one.add_argument("--within", type=float, default=0.02, metavar="W", help="room that is allowed (0.02)")
+            one.add_argument("--junit", metavar="XML", help="write the check as JUnit XML, for build servers")
         _estimate_options(one)
         _run_options(one, in_blocks=name == "estimate")
-        if name != "estimate":
-            _model_options(one)
     one = command("scores", "the floor from your own model's out-of-sample scores")
     _table_options(one)
     _estimate_options(one, priors=False)
@@ -137,6 +169,16 @@ def parser() -> argparse.ArgumentParser:
     _setting(one, "confidence", "seed")
     one = command("noise", "does the estimate follow label noise along its exact line?")
     _table_options(one)
+    _setting(one, "effort", "seed", "jobs")
+    one = command("plan", "what an estimate will take: time and memory, before it starts")
+    _table_options(one, needed=False)
+    for name, metavar, text in (
+        ("rows", "N", "rows of the table"),
+        ("columns", "D", "columns, after categories have become one column for each value"),
+        ("classes", "C", "classes (2)"),
+        ("workers", "W", "of a Dask cluster, one thread each (0: this machine alone)"),
+    ):
+        one.add_argument(f"--{name}", type=int, metavar=metavar, help=text)
     _setting(one, "effort", "seed", "jobs")
     one = command("demo", "a report of a bundled table")
     _setting(one, "effort", "seed", "jobs")
@@ -153,11 +195,16 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _table_options(one: argparse.ArgumentParser) -> None:
-    one.add_argument("file", metavar="FILE", help="the table")
+def _table_options(one: argparse.ArgumentParser, *, needed: bool = True) -> None:
+    one.add_argument("file", metavar="FILE", help="the table", nargs=None if needed else "?")
     one.add_argument("--target", metavar="COL", help="column of the labels: name or position (0, 1, ... or -1)")
     _column_options(one)
     one.add_argument("--groups", metavar="COL", help="rows with the same value belong together (one patient, say)")
+    one.add_argument(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        help="the first line of a CSV or TSV file has names, or has none; found out if not said",
+    )
     one.add_argument("--max-rows", type=int, metavar="N", help="read a sample of N rows with the same class shares")
 
 
@@ -168,6 +215,9 @@ def _column_options(one: argparse.ArgumentParser) -> None:
 
 def _estimate_options(one: argparse.ArgumentParser, *, priors: bool = True) -> None:
     _setting(one, "effort", "confidence", "seed", "jobs")
+    one.add_argument(
+        "--ignore", action="append", default=[], metavar="CODE", help="mute a doubt (repeat, or join by commas)"
+    )
     if priors:
         one.add_argument("--priors", choices=("balanced",), help="floor for classes of equal share")
 
@@ -189,7 +239,7 @@ def _setting(one: argparse.ArgumentParser, *names: str) -> None:
             help="rows that a model is trained on at most: 2,000, 10,000 or 50,000 (balanced)",
         )
     if "confidence" in names:
-        one.add_argument("--confidence", type=float, default=0.95, metavar="P", help="of interval and ceiling (0.95)")
+        one.add_argument("--confidence", type=float, metavar="P", help="of interval and ceiling (0.95)")
     if "seed" in names:
         one.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same answer (0)")
     if "jobs" in names:
@@ -210,7 +260,7 @@ def _output_options(one: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; 0 if done, 2 for bad input, 130 if interrupted.
+    """Run a command; 0 if done, 2 for bad input, 130 if interrupted, and what `gate` has found.
 
     Examples
     --------
@@ -260,7 +310,7 @@ def _run(arguments: list[str]) -> int:
     if arguments[:1] == ["arena"]:
         from ..arena.__main__ import main as arena
 
-        return arena(arguments[1:])
+        return arena(arguments[1:], prog="bayesfloor arena")
     top = parser()
     options = top.parse_args(arguments)
     if options.version:
@@ -276,8 +326,7 @@ def _run(arguments: list[str]) -> int:
         warnings.showwarning = _show_warning
         from .steps import STEPS
 
-        STEPS[options.command](options)
-    return 0
+        return STEPS[options.command](options) or 0
 
 
 def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from argparse import SUPPRESS, Namespace
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -10,10 +11,12 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..errors import ParameterError
 from ..tables.table import Table, read_table
 from ..utils.checks import listed
-from ..utils.files import check_writable, write_file
+from ..utils.files import check_writable, is_own, write_file
 from ..utils.progress import TerminalProgress
 
 __all__ = ["STEPS"]
@@ -31,32 +34,124 @@ def _estimate(options: Namespace) -> None:
 
 
 def _report(options: Namespace) -> None:
-    from .inputs import check_model_options, model_figures
+    from .inputs import check_model_options
 
-    path = Path(options.output or f"{_stem(options.file)}-floor.html")
-    _check_output(options, path)
+    source = options.file if options.result is None else options.result
+    default = f"{_stem(source or '')}-floor.html" if options.result is None else f"{_stem(source)}.html"
+    path = Path(options.output or default)
     check_model_options(options, needed=False)
-    _refuse_blocks(options)
-    table = _read(options)
-    has_model = options.error is not None or options.predictions is not None
-    model = model_figures(options, table) if has_model else None
-    result = _floor(options, table)
-    comparison = _compare_model(result, model) if model is not None else None
+    if options.result is None:
+        _check_file(options)
+    _check_output(options, path)
+    result, table, comparison = _judge(options)
     _page(options, path, result, table, comparison)
 
 
 def _compare(options: Namespace) -> None:
-    from .inputs import check_model_options, model_figures
+    from .inputs import check_model_options
 
     _check_output(options)
     check_model_options(options, needed=True)
-    _refuse_blocks(options)
-    table = _read(options)
-    model = model_figures(options, table)  # before the long part: what is wrong with it is said at once
-    result = _floor(options, table)
-    comparison = _compare_model(result, model)
+    result, _, comparison = _judge(options)
     about = {"comparison": comparison.to_dict(), "result": result.to_dict()}
     _deliver(options, f"{result}\n\n{comparison}", about)
+
+
+def _gate(options: Namespace) -> int:
+    from ..floor._compare import check_within
+    from ..floor._gate import Gate
+    from .inputs import check_model_options
+
+    started = time.monotonic()
+    _check_output(options)
+    within = check_within(options.within)
+    junit = None if options.junit is None else Path(options.junit)
+    if junit is not None:
+        _check_output(options, junit, own=_OWN_JUNIT)
+    check_model_options(options, needed=True)
+    result, table, comparison = _judge(options, within=within)
+    gate = Gate(comparison)
+    if junit is not None:
+        name = f"model of {table.name if table is not None else Path(options.result).name}"
+        write_file(junit, gate.to_junit(name, time.monotonic() - started), force=True)
+    _deliver(options, str(gate), {**gate.to_dict(), "result": result.to_dict()})
+    return gate.exit_code
+
+
+_OWN_JUNIT = '<testsuites name="bayesfloor"'
+
+
+def _judge(options: Namespace, **settings: Any) -> tuple[Any, Table | None, Any]:
+    """The floor, of a table or as it was saved, the table, and the model beside the floor, if there is one."""
+    from ..floor._compare import compare
+    from .inputs import model_figures, saved_result
+
+    has_model = options.error is not None or options.predictions is not None
+    if options.result is not None:
+        _refuse_options_of_files(options)
+        result, table = saved_result(options.result).mute(options.ignore), None
+        settings["confidence_level"] = options.confidence
+        model = model_figures(options, result.classes, None) if has_model else {}
+    else:
+        _check_file(options)
+        _refuse_blocks(options)
+        table = _read(options)
+        # Before the long part: what is wrong with the model's figures is said at once.
+        model = model_figures(options, np.unique(table.y).tolist(), table) if has_model else {}
+        result = _floor(options, table)
+    return result, table, compare(result, ignore=options.ignore, **settings, **model) if has_model else None
+
+
+def _check_file(options: Namespace) -> None:
+    if options.file is None:
+        raise ParameterError("name a table (FILE), or what estimate --json has saved (--result)")
+
+
+def _refuse_options_of_files(options: Namespace) -> None:
+    given = {
+        "FILE": options.file,
+        "--target": options.target,
+        "--drop": options.drop,
+        "--keep": options.keep,
+        "--groups": options.groups,
+        "--header": options.header,
+        "--max-rows": options.max_rows,
+        "--priors": options.priors,
+        "--memory-limit": options.memory_limit,
+        "--checkpoint": options.checkpoint,
+        "--scheduler": options.scheduler,
+    }
+    wrong = [name for name, value in given.items() if value not in (None, [])]
+    if wrong:
+        raise ParameterError(f"--result is an estimate that is done: leave out {', '.join(wrong)}, or --result")
+
+
+def _plan(options: Namespace) -> None:
+    from ..floor._plan import plan
+
+    _check_output(options)
+    rows, columns, classes = options.rows, options.columns, options.classes
+    if options.file is not None:
+        if rows is not None or columns is not None or classes is not None:
+            raise ParameterError("give a table, or its --rows, --columns and --classes; not both")
+        sample = options.max_rows if options.max_rows is not None else _PLAN_ROWS
+        table = _read(Namespace(**{**vars(options), "max_rows": sample}))
+        rows = table.n_file_rows if options.max_rows is None else min(options.max_rows, table.n_file_rows)
+        columns, classes = len(table.features), len(np.unique(table.y).tolist())
+    elif rows is None or columns is None:
+        raise ParameterError("say how large the table is (--rows and --columns), or name it (FILE)")
+    found = plan(
+        rows,
+        columns,
+        2 if classes is None else classes,
+        options.workers or 0,
+        effort=options.effort,
+        n_jobs=options.jobs,
+    )
+    _deliver(options, str(found), asdict(found))
+
+
+_PLAN_ROWS = 20_000  # that say what becomes of the columns
 
 
 def _demo(options: Namespace) -> None:
@@ -69,8 +164,8 @@ def _demo(options: Namespace) -> None:
     _page(options, path, result, table, None)
 
 
-def _page(options: Namespace, path: Path, result: Any, table: Table, comparison: Any) -> None:
-    title = f"The floor of {table.name}"
+def _page(options: Namespace, path: Path, result: Any, table: Table | None, comparison: Any) -> None:
+    title = None if table is None else f"The floor of {table.name}"
     result.to_html(path, title=title, comparison=comparison, table=table, force=options.force)
     if options.json:
         _print(json.dumps({**result.to_dict(), **({"comparison": comparison.to_dict()} if comparison else {})}))
@@ -96,6 +191,7 @@ def _scores(options: Namespace) -> None:
         keep=options.keep,
         max_rows=options.max_rows,
         random_state=options.seed,
+        header=options.header,
     )
     assert raw.y is not None
     classes = [str(label) for label in plain(encode_labels(raw.y)[0])]
@@ -104,7 +200,8 @@ def _scores(options: Namespace) -> None:
     if named is not None:
         names, left_out = named, [repr(name) for name in names if name not in named]
     scores = scores_from(raw.frame[names], raw.rows)
-    settings = {"confidence_level": options.confidence, "random_state": options.seed, "n_jobs": options.jobs}
+    settings = {"confidence_level": _confidence(options), "random_state": options.seed, "n_jobs": options.jobs}
+    settings["ignore"] = options.ignore
     if len(names) == len(classes) or (len(names), len(classes)) == (1, 2):
         scores, how = scores_by_class(scores, names, classes)
         how += f"; left out: {listed(left_out)}" if left_out else ""
@@ -128,7 +225,7 @@ def _labels(options: Namespace) -> None:
         n_classes=options.classes,
         drop=options.drop,
         keep=options.keep,
-        confidence_level=options.confidence,
+        confidence_level=_confidence(options),
         random_state=options.seed,
     )
     _deliver(options, text, about)
@@ -216,10 +313,13 @@ def _completion(options: Namespace) -> None:
     )
 
 
-STEPS: dict[str, Callable[[Namespace], None]] = {
+# What each gives back is the exit status; None is 0.
+STEPS: dict[str, Callable[[Namespace], int | None]] = {
     "estimate": _estimate,
     "report": _report,
     "compare": _compare,
+    "gate": _gate,
+    "plan": _plan,
     "scores": _scores,
     "labels": _labels,
     "noise": _noise,
@@ -233,15 +333,23 @@ STEPS: dict[str, Callable[[Namespace], None]] = {
 
 
 def _read(options: Namespace) -> Table:
-    return read_table(
-        options.file,
-        target=options.target,
-        drop=options.drop,
-        keep=options.keep,
-        groups=options.groups,
-        max_rows=options.max_rows,
-        random_state=_seed(options),
-    )
+    with _progress(options) as progress:
+        return read_table(
+            options.file,
+            target=options.target,
+            drop=options.drop,
+            keep=options.keep,
+            groups=options.groups,
+            max_rows=options.max_rows,
+            random_state=_seed(options),
+            header=options.header,
+            progress=progress,
+        )
+
+
+def _confidence(options: Namespace) -> float:
+    given = getattr(options, "confidence", None)
+    return 0.95 if given is None else float(given)
 
 
 def _seed(options: Namespace) -> int:
@@ -272,7 +380,8 @@ def _floor(options: Namespace, table: Any, groups: str | None = None) -> Any:
             effort=options.effort,
             random_state=options.seed,
             n_jobs=options.jobs,
-            confidence_level=getattr(options, "confidence", 0.95),
+            confidence_level=_confidence(options),
+            ignore=getattr(options, "ignore", ()),
             priors=getattr(options, "priors", None),
             progress=progress,
             run=_run(options),
@@ -292,7 +401,7 @@ def _run(options: Namespace) -> Any:
 def _file_rows(options: Namespace) -> Any:
     from ..floor.rows import FileRows
 
-    return FileRows(Path(options.file), options.target, options.drop, options.keep)
+    return FileRows(Path(options.file), options.target, options.drop, options.keep, options.header)
 
 
 def _reads_in_blocks(options: Namespace) -> bool:
@@ -318,23 +427,21 @@ def _refuse_blocks(options: Namespace) -> None:
         )
 
 
-def _compare_model(result: Any, model: dict[str, Any]) -> Any:
-    from ..floor._compare import compare
+def _check_output(options: Namespace, path: Path | None = None, own: str | None = None) -> None:
+    """Refuse, before any work is done, to write where it cannot be done or would destroy what is read.
 
-    return compare(result, **model)
-
-
-def _check_output(options: Namespace, path: Path | None = None) -> None:
-    """Refuse, before any work is done, to write where it cannot be done or would destroy what is read."""
+    `own` marks files that were written here before, and may be overwritten.
+    """
     path = Path(options.output) if path is None and options.output is not None else path
     if path is None:
         return
     if str(path) == "-":
         raise ParameterError("- is no name of a file: give one, or leave out -o")
-    for given in (getattr(options, "file", None), getattr(options, "predictions", None)):
+    for name in ("file", "predictions", "result"):
+        given = getattr(options, name, None)
         if given is not None and path.exists() and Path(given).exists() and path.samefile(given):
             raise ParameterError(f"{path} is the file that is read: give the output another name")
-    check_writable(path, force=options.force)
+    check_writable(path, force=options.force or (own is not None and is_own(path, own)))
 
 
 def _deliver(options: Namespace, text: str, about: Any) -> None:

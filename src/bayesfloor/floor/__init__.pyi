@@ -2,6 +2,8 @@ from ._compare import Comparison as Comparison
 from ._compare import compare as compare
 from ._estimate import estimate as estimate
 from ._from_scores import from_scores as from_scores
+from ._gate import Gate as Gate
+from ._gate import gate as gate
 from ._plan import Plan as Plan
 from ._plan import plan as plan
 from .doubts import Doubt as Doubt

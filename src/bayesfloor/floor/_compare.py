@@ -3,8 +3,8 @@
 import math
 import numbers
 import warnings
-from dataclasses import asdict, dataclass
-from html import escape
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..library.arrangement import EFFORTS
 from ..rows.labels import encode_labels, plain
 from ..utils.checks import listed
 from ..utils.intervals import ConfidenceInterval, check_level, score_interval
-from .doubts import SEVERITIES, training_rows
+from .doubts import SEVERITIES, Doubt, check_codes, model_beats_library, model_below_floor, nothing_found, training_rows
 from .result import FloorResult
 from .rule import check_carried
 
@@ -49,15 +49,19 @@ class Comparison:
         The interval of the excess lies above 0 (there is room for a better model), includes it, or lies below. Where it
         includes 0 but reaches more than two points, and more than a quarter of the floor, above it, or where the floor
         itself may have been estimated too high (`doubts`), nothing was shown: "cannot tell".
-    doubts : tuple of str
-        Signs that the floor was estimated too high: its learning curve still falls, it has few rows per column or is
-        that of scores, nothing was found that beats naming one class, or the model errs less than the whole library, or
-        than the floor, beyond the chance of its test.
+    doubts : tuple of Doubt
+        Signs that the floor was estimated too high (`reasons`: in words): its learning curve still falls, it has few
+        rows per column or is that of scores, nothing was found that beats naming one class, or the model errs less than
+        all classifiers of the estimate together, or than the floor, beyond the chance of its test.
     notes : tuple of str
         What may make the two figures hard to compare.
     floor_remedy : str
         What would narrow the floor's interval. More rows only where models were trained on all there are, or where
         most of the interval is sampling noise.
+    within : float or None
+        How far above the floor counts as at it, if that was asked for. Room then is room beyond that.
+    result : FloorResult or None
+        What it was compared with; not kept in JSON.
     """
 
     error: float
@@ -68,9 +72,16 @@ class Comparison:
     excess: float
     excess_interval: ConfidenceInterval
     verdict: str
-    doubts: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
     notes: tuple[str, ...] = ()
     floor_remedy: str = _MORE_ROWS
+    within: float | None = None
+    result: FloorResult | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The doubts in words."""
+        return tuple(doubt.sentence for doubt in self.doubts)
 
     @property
     def room(self) -> float:
@@ -92,7 +103,7 @@ class Comparison:
         if self.verdict == "cannot tell" and self.is_close:
             return "cannot tell: near the estimated floor, which may be too high"
         if self.verdict == "cannot tell":
-            return f"cannot tell: at the floor, or up to {100 * self.excess_interval.high:.1f} points above it"
+            return f"cannot tell: {self._may_be}"
         if self.verdict == "below the floor":
             return "below the floor: the floor was estimated too high, or the test has leaked"
         return self.verdict
@@ -101,29 +112,39 @@ class Comparison:
     def sentence(self) -> str:
         """The verdict, and what it means."""
         if self.verdict == "room":
-            return f"Room of {self._points}: the same data allow a better model."
+            beyond = "" if self.within is None else f", beyond the {100 * self.within:g} allowed"
+            return f"Room of {self._points}{beyond}: the same data allow a better model."
         if self.verdict == "below the floor":
             return self._below
         left = f"{100 * self.excess_interval.high:.1f}"
         if self.verdict == "cannot tell" and self.is_close:
             return (
                 f"Cannot tell: the difference to the estimated floor is {self._points}, but that floor may be too "
-                f"high: {'; '.join(self.doubts)}."
+                f"high: {'; '.join(self.reasons)}."
             )
         if self.verdict == "cannot tell":
-            besides = f" Besides, the floor may be too high: {'; '.join(self.doubts)}." if self.doubts else ""
+            besides = f" Besides, the floor may be too high: {'; '.join(self.reasons)}." if self.doubts else ""
             return (
-                f"Cannot tell: the model is at the floor, or up to {left} points above it. The difference is "
-                f"{self._points}; {self.missing} would tell.{besides}"
+                f"Cannot tell: the model is {self._may_be}. The difference is {self._points}; {self.missing} would "
+                f"tell.{besides}"
             )
+        if self.within is not None:
+            return f"At the floor, within the {100 * self.within:g} points allowed: the difference is {self._points}."
         return (
             f"At the floor: no room can be shown. The difference is {self._points}; up to {left} points may be left, "
             f"and {self.missing} would tell."
         )
 
     @property
+    def _may_be(self) -> str:
+        low, high = (f"{100 * end:.1f}" for end in (self.excess_interval.low, self.excess_interval.high))
+        if self.within is None or self.excess_interval.low <= 0:
+            return f"at the floor, or up to {high} points above it"
+        return f"{low} to {high} points above the floor, and {100 * self.within:g} are allowed"
+
+    @property
     def _below(self) -> str:
-        signs = f", and there are signs of it: {'; '.join(self.doubts)}" if self.doubts else ""
+        signs = f", and there are signs of it: {'; '.join(self.reasons)}" if self.doubts else ""
         return (
             f"Below the floor: the model errs {-100 * self.excess:.1f} points less than the estimate "
             f"({-100 * self.excess_interval.high:.1f} to {-100 * self.excess_interval.low:.1f}). Most likely the floor "
@@ -137,7 +158,8 @@ class Comparison:
     @property
     def is_close(self) -> bool:
         """Whether the intervals alone, without the doubts, would say "at the floor"."""
-        return self.excess_interval.low <= 0 and self.excess_interval.high <= max(_CLOSE, _CLOSE_SHARE * self.floor)
+        low, high = self.excess_interval.low, self.excess_interval.high
+        return low <= (self.within or 0) and high <= _allowed(self.floor, self.within)
 
     @property
     def _range(self) -> str:
@@ -157,12 +179,13 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; the excess also under its names of version 0.1, `room` and `room_interval`."""
-        values = asdict(self)
+        values = asdict(replace(self, result=None))
+        del values["result"]
         return {
             **values,
             "room": values["excess"],
             "room_interval": values["excess_interval"],
-            "doubts": list(self.doubts),
+            "doubts": list(values["doubts"]),
             "notes": list(self.notes),
             "headline": self.headline,
             "sentence": self.sentence,
@@ -180,8 +203,13 @@ class Comparison:
         ]
         return "\n".join([*lines, *(f"- note: {note}" for note in self.notes)])
 
+    def __repr__(self) -> str:
+        return f"Comparison(error={self.error:.4f}, floor={self.floor:.4f}, {self.headline})"
+
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        from ..report.notebook import comparison_html
+
+        return comparison_html(self)
 
 
 def compare(
@@ -191,6 +219,11 @@ def compare(
     n_test: int | None = None,
     y_true: Any = None,
     y_pred: Any = None,
+    model: Any = None,
+    X: Any = None,
+    y: Any = None,
+    within: float | None = None,
+    ignore: Iterable[str] | str = (),
     confidence_level: float | None = None,
 ) -> Comparison:
     """Say how far a model is from the floor: its test error, or its predictions, beside an estimate.
@@ -212,6 +245,15 @@ def compare(
         Share of errors of the model on so many rows that it has not seen.
     y_true, y_pred : array-like of shape (n_test,)
         Instead: labels of those rows, and what the model said. Labels read from a text file match by their spelling.
+    model, X, y
+        Instead: a fitted classifier with ``predict``, rows that it has not seen, as it takes them, and their labels; of
+        a frame `y` may be the name of a column.
+    within : float, optional
+        How far above the floor still counts as at it, as a share: 0.02 for two points. "room" is said of an excess that
+        is surely larger, "at the floor" of one that is surely not. Default: two points or a quarter of the floor,
+        whichever is more, and any excess that is surely above 0 is room.
+    ignore : sequence of str
+        Codes of doubts that do not count: see `FloorResult.mute`.
     confidence_level : float, optional
         Default: that of the result. For another the arms of the floor's interval are stretched as those of a
         normal distribution.
@@ -236,6 +278,14 @@ def compare(
     check_level(level)
     if result.learning_curve and confidence_level is not None:
         check_carried(level)
+    codes = check_codes(ignore)
+    result = result.mute(codes)
+    if within is not None:
+        within = check_within(within)
+    if any(value is not None for value in (model, X, y)):
+        if any(value is not None for value in (error, n_test, y_true, y_pred)):
+            raise ParameterError("give one of error= and n_test=, y_true= and y_pred=, or model=, X= and y=")
+        y_true, y_pred = _predict(model, X, y)
     given_error, given_labels = (error, n_test), (y_true, y_pred)
     if all(value is None for value in given_labels) and not all(value is None for value in given_error):
         share, tested = _check_error(error, n_test)
@@ -243,17 +293,18 @@ def compare(
     elif all(value is None for value in given_error) and not all(value is None for value in given_labels):
         share, tested, notes = _count_errors(result, y_true, y_pred)
     else:
-        raise ParameterError("give either error= and n_test=, or y_true= and y_pred=")
+        raise ParameterError("give error= and n_test=, or y_true= and y_pred=, or model=, X= and y=")
     floor, floor_interval = result.floor, _at_level(result.floor, result.interval, level)
     error_interval = score_interval(share, tested, level)
     excess = share - floor
     low = excess - math.hypot(share - error_interval.low, floor_interval.high - floor)
     high = excess + math.hypot(error_interval.high - share, floor - floor_interval.low)
-    verdict = "room" if low > 0 else "below the floor" if high < 0 else "at the floor"
-    doubts = _doubts(result, error_interval)
+    verdict = "room" if low > (within or 0) else "below the floor" if high < 0 else "at the floor"
+    found = _doubts(result, error_interval)
     if verdict == "at the floor" and error_interval.high < floor:
-        doubts += (f"the model itself shows that the floor is not above {error_interval.high:.1%}",)
-    if verdict == "at the floor" and (doubts or high > max(_CLOSE, _CLOSE_SHARE * floor)):
+        found += (model_below_floor(error_interval.high),)
+    doubts = tuple(doubt for doubt in found if doubt.code not in codes)
+    if verdict == "at the floor" and (doubts or high > _allowed(floor, within)):
         verdict = "cannot tell"
     return Comparison(
         error=share,
@@ -267,7 +318,43 @@ def compare(
         doubts=doubts,
         notes=notes,
         floor_remedy=_floor_remedy(result),
+        within=within,
+        result=result,
     )
+
+
+def check_within(within: Any) -> float:
+    """A distance from the floor, as a share above 0."""
+    if not _is_number(within) or not 0 < within < 1:
+        hint = f"; if you mean {within:g} points, give {within / 100:g}" if _is_number(within) and within >= 1 else ""
+        raise ParameterError(f"within must be a share above 0 and below 1, got {within!r}{hint}")
+    return float(within)
+
+
+def _allowed(floor: float, within: float | None) -> float:
+    return max(_CLOSE, _CLOSE_SHARE * floor) if within is None else within
+
+
+def _predict(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
+    """Labels, and what a fitted model says of the rows."""
+    for name, value in (("model", model), ("X", X), ("y", y)):
+        if value is None:
+            raise ParameterError(f"{name} is missing: give the fitted model, test rows and their labels")
+    if not callable(getattr(model, "predict", None)):
+        raise DataTypeError(f"model must have a method predict, as a fitted classifier has; got {type(model).__name__}")
+    if isinstance(y, str):
+        if not hasattr(X, "columns") or y not in list(X.columns):
+            raise ParameterError(f"y={y!r} names no column of X: give one label per row")
+        y, X = X[y], X.drop(columns=y) if hasattr(X, "iloc") else X.drop(y)
+    try:
+        said = np.asarray(model.predict(X))
+    except Exception as error:  # whatever the model's library raises
+        raise DataError(f"the model could not predict these rows ({type(error).__name__}: {error})") from error
+    if said.ndim == 2 and said.shape[1] == 1:
+        said = said[:, 0]
+    if said.ndim != 1:
+        raise DataError(f"the model's predict must give one label per row, got an array of shape {said.shape}")
+    return y, said
 
 
 def _floor_remedy(result: FloorResult) -> str:
@@ -285,21 +372,16 @@ def _floor_remedy(result: FloorResult) -> str:
     return "a floor estimated with your model among classifiers="
 
 
-def _doubts(result: FloorResult, error_interval: ConfidenceInterval) -> tuple[str, ...]:
+def _doubts(result: FloorResult, error_interval: ConfidenceInterval) -> tuple[Doubt, ...]:
     """Signs that the floor was estimated too high, the model's own among them."""
-    found = [
-        doubt.sentence for doubt in result.doubts if doubt.code in _TOO_HIGH or SEVERITIES[doubt.code] == "serious"
-    ]
+    found = [doubt for doubt in result.doubts if doubt.code in _TOO_HIGH or SEVERITIES[doubt.code] == "serious"]
     if result.certificate is not None and result.certificate.classifier == "constant":
-        found.append("nothing in the library was seen to err less than naming one class: it may have missed structure")
+        found.append(nothing_found())
     pool, rows = result.evidence.get("error"), result.evidence.get("n")
     if result.learning_curve and pool is not None and rows is not None:
         seen = score_interval(pool, rows, error_interval.confidence_level)
         if seen.low > error_interval.high:
-            found.append(
-                f"the model errs less than the library that the floor rests on ({pool:.1%}), beyond chance: there is "
-                "structure that the library has not found"
-            )
+            found.append(model_beats_library(pool))
     return tuple(found)
 
 

@@ -7,7 +7,7 @@ disk and on a cluster, and however they are cut into blocks.
 
 import contextlib
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -32,6 +32,7 @@ from .balls import balls_on_columns, balls_on_scores, pair_table
 from .ceiling import HeldOut, held_out_errors
 from .conclusion import Counted, conclude
 from .curve import Curve
+from .doubts import check_codes
 from .result import FloorResult
 from .rows import LabelledRows, Sample, open_rows
 from .scorer import DIGITS, Scorer, in_sample
@@ -56,6 +57,7 @@ def estimate(
     n_jobs: int | None = None,
     progress: Progress | None = None,
     run: Run | None = None,
+    ignore: Iterable[str] | str = (),
 ) -> FloorResult:
     """Estimate the floor: the lowest error any classifier could reach on data like these.
 
@@ -69,8 +71,8 @@ def estimate(
         Numbers: lists, numpy arrays (memory-mapped ones are read in blocks), frames, Dask arrays and frames. A file,
         a frame with categories, dates or a `target`, and what `read_table` has made are encoded as numbers: see
         `read_table`.
-    y : array-like of shape (N,), optional
-        Labels of any kind; not needed with `target`.
+    y : array-like of shape (N,) or str, optional
+        Labels of any kind; not needed with `target`. For a file or a frame also the name of the column: as `target`.
     target : str or int, optional
         Column of the labels in a file or frame, by name or position.
     classifiers : sequence or mapping of scikit-learn classifiers, optional
@@ -94,6 +96,8 @@ def estimate(
         Called as ``progress(stage, done, total)``.
     run : Run, optional
         Cluster, memory limit, checkpoint.
+    ignore : sequence of str
+        Codes of doubts to mute, such as "still-falling": see `FloorResult.mute`.
 
     Returns
     -------
@@ -121,8 +125,9 @@ def estimate(
         progress=progress,
         started=started,
     )
+    codes = check_codes(ignore)
     with open_rows(X, y, target, groups, request, run) as rows, one_blas_thread:
-        return _estimate(rows, request, run)
+        return replace(_estimate(rows, request, run).mute(codes), index=rows.index)
 
 
 def _estimate(rows: LabelledRows, request: Request, run: Run) -> FloorResult:
@@ -301,12 +306,12 @@ def _count(
     data, n_jobs, progress = sample.data, request.n_jobs, request.progress
     class_weights = (data.priors if priors is None else priors) / data.class_counts
     sums = P.total(partial(_sums, used=used, class_weights=class_weights))
-    request.tell("balls in score space", 0)
+    request.tell("counting", 0)
     ball, occupancy = balls_on_scores(P, learned, data, priors, n_jobs, progress)
     raw = None
     if rows.groups is None:
         raw = balls_on_columns(rows.blocks, sample.columns, data, priors, n_jobs, progress)
-    request.tell("balls in score space", 1)
+    request.tell("counting", 1)
     request.tell("bounds", 0)
     bounds = _bounds(learned, rows.blocks.n_samples, n_jobs) if priors is None else ()
     request.tell("bounds", 1)

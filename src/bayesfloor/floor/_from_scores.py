@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
@@ -26,10 +26,11 @@ from ..utils.intervals import ConfidenceInterval, check_level, score_interval, u
 from ._estimate import estimate
 from .balls import ball_estimate, pair_table
 from .ceiling import Certificate
-from .conclusion import pair_shares
+from .conclusion import BALLS, PLUG_IN, pair_shares
 from .curve import summarise
-from .doubts import floor_of_scores, scores_of_training_rows
+from .doubts import check_codes, floor_of_scores, scores_of_training_rows
 from .result import Estimate, FloorResult, LearnerScore
+from .rows import frame_index
 from .rule import BALL_CLASSES, shrunk_shares
 
 __all__ = ["from_scores"]
@@ -50,6 +51,7 @@ def from_scores(
     confidence_level: float = 0.95,
     random_state: int = 0,
     n_jobs: int | None = None,
+    ignore: Iterable[str] | str = (),
     **options: Any,
 ) -> FloorResult:
     """Estimate the floor of what your own scores keep of the data.
@@ -65,7 +67,7 @@ def from_scores(
         classes also one column, the probability or logit of the second. Where the largest tie, the first counts.
         Any other number of columns is taken as an embedding and given to `estimate`, with the further options.
     y : array-like of shape (N,)
-    confidence_level, random_state, n_jobs
+    confidence_level, random_state, n_jobs, ignore
         As in `estimate`.
     **options
         For `estimate`, if the scores are an embedding.
@@ -85,14 +87,22 @@ def from_scores(
     """
     started = time.perf_counter()
     check_level(confidence_level)
+    codes, index = check_codes(ignore), frame_index(scores)
     data = validate(scores if np.ndim(scores) != 1 else np.asarray(scores)[:, None], y)
     check_seed(random_state)
     given = np.asarray(scores, dtype=np.float64).reshape(data.n_samples, -1)
     n_classes = data.n_classes
     if given.shape[1] != n_classes and not (n_classes == 2 and given.shape[1] == 1):
-        return estimate(
-            given, y, confidence_level=confidence_level, random_state=random_state, n_jobs=n_jobs, **options
+        result = estimate(
+            given,
+            y,
+            confidence_level=confidence_level,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            ignore=codes,
+            **options,
         )
+        return replace(result, index=index)
     if options:
         raise DataError(f"scores of {n_classes} classes need no {', '.join(options)}: nothing is trained")
     check_size(data)
@@ -130,9 +140,9 @@ def from_scores(
         ceiling=None if memorised else ceiling,
         certificate=None if memorised else Certificate("scores", None, wrong, len(tested)),
         estimates=(
-            Estimate("floor", value, f"plug-in after {chosen.made_by}"),
-            Estimate("balls in score space", ball, f"epsilon-ball ensemble on your scores: {occupancy}"),
-            Estimate("plug-in", plugin, f"mean of 1 - largest probability, after {chosen.made_by}, on other rows"),
+            Estimate("floor", value, f"error that the scores expect after {chosen.made_by}"),
+            Estimate("labels of like scores", ball, f"{BALLS} your scores: {occupancy}"),
+            Estimate("error they expect", plugin, f"{PLUG_IN}, after {chosen.made_by}, on other rows"),
             Estimate("error after calibration", error, f"after {chosen.made_by}, on other rows"),
             Estimate("error of your scores", wrong / len(tested), "the class with the largest score"),
         ),
@@ -164,7 +174,8 @@ def from_scores(
         },
         posterior=P,
         labels=data.labels,
-    )
+        index=index,
+    ).mute(codes)
 
 
 def _interval(value: float, figures: Sequence[float], n: int, confidence_level: float) -> ConfidenceInterval:

@@ -22,7 +22,7 @@ from .doubts import doubts, training_rows
 from .result import CurvePoint, Estimate, FloorResult, LearnerScore
 from .rule import Evidence, judge, shrunk_shares
 
-__all__ = ["Counted", "conclude", "pair_shares"]
+__all__ = ["BALLS", "PLUG_IN", "Counted", "conclude", "pair_shares"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,17 +136,21 @@ def _learners(learned: Learned) -> tuple[LearnerScore, ...]:
     return tuple(sorted(best.values(), key=lambda score: score.error))
 
 
+PLUG_IN = "mean of 1 - largest probability (the plug-in)"
+BALLS = "how the classes mix in small balls (Noshad, Xu and Hero's ensemble), drawn on"
+
+
 def _estimates(evidence: Evidence, floor: float, occupancy: str) -> tuple[Estimate, ...]:
-    combined = "the library's error, less what more rows would gain; weights from problems with a known floor"
+    combined = "the pooled classifiers' error, less what more rows would gain; weights from problems with a known floor"
     figures = (
         Estimate("floor", floor, combined),
-        Estimate("library's error", evidence.error, "errors of the pooled library on rows it has not seen: too high"),
-        Estimate("library's plug-in", evidence.plugin, "mean of 1 - largest probability: right if they are calibrated"),
-        Estimate("balls in score space", evidence.ball, f"epsilon-ball ensemble on the library's scores: {occupancy}"),
+        Estimate("pooled classifiers' error", evidence.error, "errors on rows that they had not seen: too high"),
+        Estimate("error they expect", evidence.plugin, f"{PLUG_IN}: right if they are calibrated"),
+        Estimate("labels of like scores", evidence.ball, f"{BALLS} the pooled classifiers' probabilities: {occupancy}"),
     )
     if evidence.raw is None:
         return figures
-    return (*figures, Estimate("balls in the features", evidence.raw, "epsilon-ball ensemble on the columns"))
+    return (*figures, Estimate("labels of like rows", evidence.raw, f"{BALLS} the columns"))
 
 
 def pair_shares(table: Floats, floor: float) -> tuple[tuple[float, ...], ...]:

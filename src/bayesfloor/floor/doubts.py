@@ -1,10 +1,12 @@
 """What speaks against taking an estimate at face value: a code to act on, and a sentence to read."""
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from .._types import Floats
+from ..errors import ParameterError
 from ..library.arrangement import EFFORTS
 from ..library.pool import N_FOLDS
 from ..rows.dataset import Dataset
@@ -16,8 +18,12 @@ __all__ = [
     "SEVERITIES",
     "Doubt",
     "Training",
+    "check_codes",
     "doubts",
     "floor_of_scores",
+    "model_beats_library",
+    "model_below_floor",
+    "nothing_found",
     "scores_of_training_rows",
     "training_rows",
     "unknown_doubt",
@@ -42,6 +48,9 @@ SEVERITIES = {
     "bound-above-ceiling": "note",
     "floor-of-scores": "caution",
     "scores-of-training-rows": "serious",
+    "nothing-found": "caution",
+    "model-beats-library": "caution",
+    "model-below-floor": "caution",
     "unknown": "caution",
 }
 
@@ -179,6 +188,49 @@ def scores_of_training_rows(errors: int, n: int) -> Doubt:
         f"separable, and bounds.certified_upper_limit({errors}, {n}) is the limit"
     )
     return _doubt("scores-of-training-rows", sentence, errors=errors, rows=n)
+
+
+def nothing_found() -> Doubt:
+    """What `compare` has to say where nothing was seen to err less than naming one class."""
+    return _doubt("nothing-found", "no classifier was seen to err less than naming one class: structure may be missed")
+
+
+def model_beats_library(error: float) -> Doubt:
+    """What a model shows that errs less than all classifiers of the estimate together."""
+    sentence = (
+        f"the model errs less than the classifiers that the floor rests on, pooled ({error:.1%}), beyond chance: there "
+        "is structure that they have not found"
+    )
+    return _doubt("model-beats-library", sentence, error=error)
+
+
+def model_below_floor(limit: float) -> Doubt:
+    """What a model shows that errs less than the floor's estimate, though within its interval."""
+    return _doubt("model-below-floor", f"the model itself shows that the floor is not above {limit:.1%}", limit=limit)
+
+
+def check_codes(codes: Any) -> tuple[str, ...]:
+    """Codes of doubts to mute; refuse one that there is not.
+
+    Examples
+    --------
+    >>> check_codes("still-falling,rare-class"), check_codes(["wide-interval"])
+    (('still-falling', 'rare-class'), ('wide-interval',))
+    >>> check_codes(["stil-falling"])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    bayesfloor.errors.ParameterError: there is no doubt with the code 'stil-falling': did you mean still-falling? ...
+    """
+    if not isinstance(codes, str | Iterable):
+        raise ParameterError(f"ignore must be a list of codes such as still-falling, got {codes!r}")
+    given = [codes] if isinstance(codes, str) else list(codes)
+    found = [part.strip() for code in given for part in str(code).split(",") if part.strip()]
+    for code in found:
+        if code not in SEVERITIES:
+            near = difflib.get_close_matches(code, SEVERITIES, n=1)
+            meant = f" did you mean {near[0]}?" if near else ""
+            raise ParameterError(f"there is no doubt with the code {code!r}:{meant} Codes: {', '.join(SEVERITIES)}")
+    return tuple(dict.fromkeys(found))
 
 
 def unknown_doubt(sentence: str) -> Doubt:

@@ -1,8 +1,8 @@
 """What an estimate has found, and how it prints itself."""
 
 import json
-from dataclasses import asdict, dataclass, field
-from html import escape
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from ..errors import DataError
 from ..utils.intervals import Bound, ConfidenceInterval, share_error
 from .ceiling import Certificate
-from .doubts import Doubt, unknown_doubt
+from .doubts import Doubt, check_codes, unknown_doubt
 from .suspects import find_suspects
 
 __all__ = ["CurvePoint", "Estimate", "FloorResult", "LearnerScore"]
@@ -49,7 +49,7 @@ class LearnerScore:
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """The library trained on so many rows."""
+    """All classifiers, pooled, trained on so many rows: what they err, and what they expect to (their plug-in)."""
 
     n_train: int
     error: float
@@ -81,8 +81,12 @@ class FloorResult:
     row_numbers : ndarray of shape (N,), optional
         Where the rows stand in the table that was given, counted from 0, if some of its rows may have been dropped;
         not kept in JSON.
+    index : pandas.Index, optional
+        Of the frame that was given; not kept in JSON.
     doubts : tuple of Doubt
         What speaks against taking the estimate at face value.
+    muted : tuple of Doubt
+        Doubts that the user has muted: see `mute`.
     notes : tuple of str
         Remarks on the data.
     evidence, settings : dict
@@ -106,6 +110,29 @@ class FloorResult:
     posterior: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
     labels: NDArray[np.int64] | None = field(default=None, compare=False, repr=False)
     row_numbers: NDArray[np.int64] | None = field(default=None, compare=False, repr=False)
+    index: Any = field(default=None, compare=False, repr=False)
+    muted: tuple[Doubt, ...] = ()
+
+    def mute(self, codes: Iterable[str] | str) -> "FloorResult":
+        """The same result without the doubts that have these codes: you know of them, and they are not to count.
+
+        They are kept in `muted`; `compare`, the report and its advice leave them out.
+
+        Parameters
+        ----------
+        codes : sequence of str
+            Such as ``["still-falling"]``; docs/method.md lists them.
+
+        Returns
+        -------
+        FloorResult
+        """
+        codes = check_codes(codes)
+        gone = tuple(doubt for doubt in self.doubts if doubt.code in codes)
+        if not gone:
+            return self
+        kept = tuple(doubt for doubt in self.doubts if doubt.code not in codes)
+        return replace(self, doubts=kept, muted=(*self.muted, *gone))
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -125,9 +152,9 @@ class FloorResult:
         """What has to be said before any figure; mostly nothing."""
         if self.certificate is None or self.certificate.classifier != "constant":
             return ""
-        seen = "nothing in the library was seen to err less on these columns."
+        seen = "no classifier was seen to err less on these columns."
         if self.evidence["error"] < self.evidence["majority"]:  # with all rows, in which a choice was made
-            seen = "with half of the rows the library was not seen to err less."
+            seen = "with half of the rows no classifier was seen to err less."
         return (
             f"No better than always answering {self.certificate.label!r}, which errs about "
             f"{self.majority_error:.1%}: {seen}"
@@ -215,12 +242,12 @@ class FloorResult:
         best, pool = self.learners[0], self.evidence["error"]
         if self.learning_curve:
             about = (
-                f"As far as the library can see, no classifier errs less than about {self.floor:.1%} on data like "
-                f"these. The library, all together, errs {pool:.1%}"
+                f"As far as can be seen, no classifier errs less than about {self.floor:.1%} on data like these. The "
+                f"classifiers that were tried, pooled, err {pool:.1%} on rows they had not seen"
             )
             about += f": {self.chance}." if self.chance else "."
             if not self._is_below(best.error):
-                about = f"{about[:-1]}; the best of it alone ({best.plain_name}) {best.error:.1%}."
+                about = f"{about[:-1]}; the best of them alone ({best.plain_name}) {best.error:.1%}."
         else:
             about = (
                 f"As far as can be seen, no rule errs less than about {self.floor:.1%} by these scores alone. Naming "
@@ -248,7 +275,9 @@ class FloorResult:
         if pairs and len(self.classes) > 2 and self.floor > 0:
             listed = ", ".join(f"{a} and {b} {share / self.floor:.0%}" for a, b, share in pairs)
             lines.append(f"Pairs that make the floor: {listed}.")
-        lines += [f"- doubt: {doubt.sentence}" for doubt in self.doubts]
+        lines += [f"- doubt ({doubt.severity}, {doubt.code}): {doubt.sentence}" for doubt in self.doubts]
+        if self.muted:
+            lines.append(f"- muted: {', '.join(doubt.code for doubt in self.muted)}")
         lines += [f"- note: {note}" for note in self.notes]
         return "\n".join(lines)
 
@@ -281,23 +310,80 @@ class FloorResult:
     def _is_below(self, error: float) -> bool:
         return bool(round(error, 3) < round(self.floor, 3))  # as they are printed
 
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{escape(e.name)}</td><td>{e.value:.2%}</td><td>{escape(e.rests_on)}</td></tr>"
-            for e in self.estimates
-        )
-        bounds = "".join(
-            f"<tr><td>{escape(b.name)}</td><td>{b.lower:.2%} to {b.upper:.2%}</td><td>{escape(b.rests_on)}</td></tr>"
-            for b in self.bounds
-        )
+    def __repr__(self) -> str:
+        low, high = self.interval.low, self.interval.high
+        ceiling = "none" if self.ceiling is None else f"{self.ceiling:.4f}"
+        many = f"{len(self.classes)} classes, {int(self.evidence.get('n', 0)):,} rows"
+        doubts = f", {len(self.doubts)} doubt{'s' if len(self.doubts) > 1 else ''}" if self.doubts else ""
         return (
-            f"<pre>{escape(str(self))}</pre><table><thead><tr><th>figure</th><th>value</th><th>rests on</th></tr>"
-            f"</thead><tbody>{rows}{bounds}</tbody></table>"
+            f"FloorResult(floor={self.floor:.4f}, interval=({low:.4f}, {high:.4f}), ceiling={ceiling}, {many}{doubts})"
         )
+
+    def _repr_html_(self) -> str:
+        from ..report.notebook import result_html
+
+        return result_html(self)
+
+    def plot(self, comparison: Any = None, *, ax: Any = None) -> Any:
+        """Draw the floor with its interval and the ceiling on one scale; with a `Comparison` the model, too.
+
+        Parameters
+        ----------
+        comparison : Comparison, optional
+            Of `compare`.
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        from ..report.pictures import plot_floor
+
+        return plot_floor(self, comparison, ax=ax)
+
+    def pairs_frame(self, n: int | None = None) -> Any:
+        """Pairs of classes that are mixed up, as a pandas frame: a row per direction, the largest share first.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many at most.
+        """
+        from ..report.frames import pairs_frame
+
+        return pairs_frame(self, n)
+
+    def hardest_rows_frame(self, n: int = 20) -> Any:
+        """The most ambiguous rows as a pandas frame with the index of the frame that was given.
+
+        Parameters
+        ----------
+        n : int
+            How many at most.
+        """
+        from ..report.frames import hardest_frame
+
+        return hardest_frame(self, n)
+
+    def suspect_rows_frame(self, n: int | None = 20) -> Any:
+        """Rows whose label looks wrong as a pandas frame with the index of the frame that was given.
+
+        Parameters
+        ----------
+        n : int or None
+            How many at most; None for all.
+
+        Examples
+        --------
+        ``frame.loc[result.suspect_rows_frame().index]`` shows them with all their columns.
+        """
+        from ..report.frames import suspects_frame
+
+        return suspects_frame(self, n)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; single rows are left out."""
-        single_rows = ("posterior", "labels", "row_numbers")
+        single_rows = ("posterior", "labels", "row_numbers", "index")
         kept = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in single_rows}
         plain = {name: _plain(value) for name, value in kept.items()}
         return {"schema": _SCHEMA, **plain}
@@ -323,19 +409,21 @@ class FloorResult:
         title : str, optional
         comparison : Comparison, optional
             Of `compare`: draws the model beside the floor.
-        table : Table, optional
-            What the data were read from: gives row numbers of the file, and its columns.
+        table : Table or pandas.DataFrame, optional
+            What the data were read from: gives row numbers of the file, its columns, and the values of single rows.
         force : bool
-            Overwrite an existing file.
+            Overwrite any existing file. An older report is overwritten without it, so that a cell of a notebook can be
+            run again; other files are not.
 
         Returns
         -------
         Path, or str if no path is given
         """
-        from ..report.page import render
-        from ..utils.files import check_writable, write_file
+        from ..report.page import OWN_PAGE, render
+        from ..utils.files import check_writable, is_own, write_file
 
         if path is not None:
+            force = force or is_own(path, OWN_PAGE)
             check_writable(path, force=force)
         page = render(self, title=title, comparison=comparison, table=table)
         return page if path is None else write_file(path, page, force=force)
@@ -352,6 +440,7 @@ class FloorResult:
                 values["doubts"] = tuple(map(unknown_doubt, values.pop("reasons")))
             else:
                 values["doubts"] = tuple(Doubt(**entry) for entry in values["doubts"])
+                values["muted"] = tuple(Doubt(**entry) for entry in values.get("muted", ()))
             if values.get("certificate") is not None:
                 values["certificate"] = Certificate(**values["certificate"])
             values["interval"] = ConfidenceInterval(**values["interval"])

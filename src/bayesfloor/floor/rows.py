@@ -29,7 +29,7 @@ from .settings import Request, Run
 if TYPE_CHECKING:
     from ..rows.dask_blocks import Reader
 
-__all__ = ["FileRows", "LabelledRows", "Sample", "open_rows"]
+__all__ = ["FileRows", "LabelledRows", "Sample", "frame_index", "open_rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +50,8 @@ class LabelledRows:
         Group of each row, as a code.
     row_numbers : ndarray, optional
         In the file, if not all its rows are here.
+    index : pandas.Index, optional
+        Of the frame that was given.
     client : distributed.Client, optional
         Of the cluster on which models are trained, if not on this machine.
     n_repeated, n_copies : int
@@ -63,6 +65,7 @@ class LabelledRows:
     data: Dataset | None = None
     groups: Codes | None = None
     row_numbers: RowNumbers | None = None
+    index: Any = None
     client: Any = None
     n_repeated: int = 0
     n_copies: int = 0
@@ -176,12 +179,13 @@ class Sample:
 
 @dataclass(frozen=True)
 class FileRows:
-    """A table in a file; `drop` and `keep` as in `read_table`."""
+    """A table in a file; `drop`, `keep` and `header` as in `read_table`."""
 
     path: Path
     target: str | int | None = None
     drop: Sequence[str] = ()
     keep: Sequence[str] = ()
+    header: bool | None = None
 
     def is_large(self, run: Run) -> bool:
         """Whether reading it whole would take too much of the memory."""
@@ -193,6 +197,7 @@ class FileRows:
 @contextmanager
 def open_rows(X: Any, y: Any, target: Any, groups: Any, request: Request, run: Run) -> Iterator[LabelledRows]:
     """Rows as the user gave them, checked; what was opened for them is closed at the end."""
+    y, target = _named_labels(X, y, target)
     if isinstance(X, str | os.PathLike) and y is None:
         X = FileRows(Path(X), target)
     _check_all_are_learned_from(groups, run)
@@ -214,6 +219,23 @@ def open_rows(X: Any, y: Any, target: Any, groups: Any, request: Request, run: R
         yield _rows_in_memory(X, y, target, groups, request, run)
 
 
+def _named_labels(X: Any, y: Any, target: Any) -> tuple[Any, Any]:
+    """Labels and target, where the second argument may be the name of a column."""
+    if not isinstance(y, str):
+        return y, target
+    if target is not None:
+        raise ParameterError("give the labels once: as target, a column of the frame, or as y")
+    if isinstance(X, str | os.PathLike | FileRows) or hasattr(X, "columns"):
+        return None, y
+    raise ParameterError(f"y={y!r} is one text, not one label per row: only a file or a frame has columns with names")
+
+
+def frame_index(X: Any) -> Any:
+    """Index of a pandas frame, or of the one that a table was made of; None for anything else."""
+    index = getattr(X, "index", None)
+    return index if hasattr(index, "take") and not is_dask(X) else None
+
+
 def _check_all_are_learned_from(groups: Any, run: Run) -> None:
     if groups is not None and run.sample_rows is not None:
         raise ParameterError("groups need all rows to be cross-fitted: leave out sample_rows, or the groups")
@@ -224,12 +246,14 @@ def _check_all_are_learned_from(groups: Any, run: Run) -> None:
 
 def _rows_in_memory(X: Any, y: Any, target: Any, groups: Any, request: Request, run: Run) -> LabelledRows:
     notes: tuple[str, ...] = ()
-    row_numbers = None
+    row_numbers, index = None, frame_index(X)
     if isinstance(X, FileRows):
         from ..tables.table import read_table
 
         named = groups if isinstance(groups, str) else None
-        X = read_table(X.path, target=X.target, drop=X.drop, keep=X.keep, groups=named)
+        X = read_table(
+            X.path, target=X.target, drop=X.drop, keep=X.keep, groups=named, header=X.header, progress=request.progress
+        )
         target = None
     if target is not None or isinstance(X, str | os.PathLike) or hasattr(X, "columns"):
         from ..tables.table import as_arrays  # pandas: only where there is a table
@@ -238,7 +262,7 @@ def _rows_in_memory(X: Any, y: Any, target: Any, groups: Any, request: Request, 
         _check_all_are_learned_from(groups, run)  # those of a Table
     data = validate(X, y)
     codes = None if groups is None else check_groups(groups, data.n_samples)
-    return _checked_rows(data, codes, notes, row_numbers, request, run)
+    return replace(_checked_rows(data, codes, notes, row_numbers, request, run), index=index)
 
 
 def _checked_rows(
@@ -288,6 +312,7 @@ def _rows_on_disk(file: FileRows, folder: str, request: Request, run: Run) -> La
         target=file.target,
         drop=file.drop,
         keep=file.keep,
+        header=file.header,
         random_state=request.seed,
         progress=request.progress,
     )
@@ -368,8 +393,6 @@ def _dask_rows(X: Any, y: Any, target: Any, groups: Any, reader: "Reader", reque
     from ..rows.dask_rows import delayed_rows
 
     named = groups if isinstance(groups, str) else None
-    if isinstance(y, str):
-        y, target = None, y
     row_numbers, belonging = None, None
     if isinstance(X, FileRows) or (hasattr(X, "columns") and getattr(X, "ndim", 0) == 2 and target is not None):
         if y is not None:
@@ -383,7 +406,7 @@ def _dask_rows(X: Any, y: Any, target: Any, groups: Any, reader: "Reader", reque
             "persist": reader.keep,
         }
         if isinstance(X, FileRows):
-            table = encode_file_on_dask(X.path, target=X.target, drop=X.drop, keep=X.keep, **options)
+            table = encode_file_on_dask(X.path, target=X.target, drop=X.drop, keep=X.keep, header=X.header, **options)
         else:
             table = encode_on_dask(X, target=target, **options)
         row_numbers, belonging = table.row_numbers, table.groups

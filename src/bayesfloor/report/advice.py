@@ -207,8 +207,8 @@ def _model(result: FloorResult, comparison: Comparison | None) -> list[tuple[str
     if result.learning_curve and pool < comparison.error:
         best = listed([score.plain_name for score in result.learners[:3]], 3)
         text += (
-            f" The library of this estimate errs {pool:.1%} untuned, less than your model; the best in it: {best}. "
-            "Start with those, pooled."
+            f" The classifiers of this estimate, pooled and untuned, err {pool:.1%}, less than your model; the best of "
+            f"them: {best}. Start with those."
         )
     else:
         text += " Other kinds of models, more training rows and tuning are worth their time."

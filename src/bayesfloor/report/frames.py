@@ -121,7 +121,7 @@ def hardest_rows(result: FloorResult, n: int = 20) -> list[Record]:
     return found
 
 
-def suspects_rows(result: FloorResult, n: int = 20) -> list[Record]:
+def suspects_rows(result: FloorResult, n: int | None = 20) -> list[Record]:
     """Rows whose label looks wrong: the label given, its probability, and the class that looks right."""
     found = []
     posterior = result.label_posterior()
@@ -161,13 +161,19 @@ def pairs_frame(result: FloorResult, n: int | None = None) -> Any:
 
 
 def hardest_frame(result: FloorResult, n: int = 20) -> Any:
-    """The most ambiguous rows, as a pandas frame."""
-    return _frame(hardest_rows(result, n), ["row", "label", "likeliest", "second", "doubt"])
+    """The most ambiguous rows, as a pandas frame with the index of the user's own, if there was one."""
+    return _with_index(result, _frame(hardest_rows(result, n), ["row", "label", "likeliest", "second", "doubt"]))
 
 
-def suspects_frame(result: FloorResult, n: int = 20) -> Any:
-    """Rows whose label looks wrong, as a pandas frame."""
-    return _frame(suspects_rows(result, n), ["row", "label", "probability", "looks like", "its"])
+def suspects_frame(result: FloorResult, n: int | None = 20) -> Any:
+    """Rows whose label looks wrong, as a pandas frame with the index of the user's own, if there was one."""
+    return _with_index(result, _frame(suspects_rows(result, n), ["row", "label", "probability", "looks like", "its"]))
+
+
+def _with_index(result: FloorResult, frame: Any) -> Any:
+    """Rows under the names that the user has for them; otherwise their numbers."""
+    rows = frame["row"].to_numpy(dtype=np.int64)
+    return frame.set_axis(rows if result.index is None else result.index.take(rows), axis=0)
 
 
 def _frame(rows: list[Record], columns: list[str]) -> Any:

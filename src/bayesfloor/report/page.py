@@ -13,16 +13,21 @@ import numpy as np
 
 from ..errors import DataTypeError, ParameterError
 from ..floor._compare import Comparison
+from ..floor.doubts import Doubt
 from ..floor.result import FloorResult
 from . import frames, pictures
 from .advice import n_suspects, next_steps
 
-__all__ = ["render"]
+__all__ = ["OWN_PAGE", "render"]
+
+OWN_PAGE = '<meta name="generator" content="bayesfloor'  # how a page is known again
 
 _ROWS = 50  # single rows listed at most
 _COLUMNS = 500  # columns of the table listed at most
 _CLASSES = 20  # classes whose shares are listed at most
 _LARGEST_JSON = 1_000_000  # characters
+_CELLS, _LONGEST_NAME = 12, 30  # values of a row that are shown, and how long they may be
+_MOST_SERIOUS_FIRST = ("serious", "caution", "note")
 _LONGEST, _LONGEST_LABEL = 200, 60  # characters of a text and of a label
 _DRAWN, _DRAWN_NARROW = 15, 7  # classes in the heat map, on a wide and on a narrow screen
 
@@ -53,7 +58,9 @@ def render(
     environment.filters.update(share=_share, points=_points, text=_text, label=_label, whole=_whole)
     source = files(__package__).joinpath("templates", "report.html.j2").read_text(encoding="utf-8")
     embedded, complete = _embed(result)
-    name = None if table is None else str(table.name)
+    name = None if table is None else str(getattr(table, "name", "the frame"))
+    columns = [] if table is None or hasattr(table, "iloc") else list(table.columns)
+    hardest, suspects = (_number_rows(rows, result, table) for rows in (frames.hardest_rows, frames.suspects_rows))
     page: str = environment.from_string(source).render(
         title=_text(title) if title else f"The floor of {_text(name)}" if name else "The floor",
         policy=_policy(source),
@@ -67,13 +74,16 @@ def render(
         pictures={key: Markup(svg) for key, svg in _pictures(result, comparison).items()},
         estimates=frames.estimates_rows(result),
         pairs=frames.pairs_rows(result, 15),
-        hardest=_number_rows(frames.hardest_rows, result, table),
-        suspects=_number_rows(frames.suspects_rows, result, table),
+        hardest=hardest,
+        suspects=suspects,
+        has_values=any(row["values"] for row in hardest or ()),
+        has_index=result.index is not None or getattr(table, "index", None) is not None,
         n_suspects=n_suspects(result),
         file_name=name,
-        columns=[] if table is None else list(table.columns)[:_COLUMNS],
-        n_columns=0 if table is None else len(table.columns),
+        columns=columns[:_COLUMNS],
+        n_columns=len(columns),
         steps=next_steps(result, comparison),
+        doubts=_doubts(result, comparison),
         embedded=Markup(embedded),
         complete=complete,
     )
@@ -118,31 +128,66 @@ def _narrow_pairs(result: FloorResult) -> Callable[[Any], Any]:
 
 def _descriptions(result: FloorResult, comparison: Comparison | None) -> dict[str, str]:
     """What stands for each picture where it is read aloud."""
-    low, high = result.interval.low, result.interval.high
-    model = "" if comparison is None else f"your model {comparison.error:.1%}, "
-    certified = "" if result.ceiling is None else f"ceiling {result.ceiling:.1%}, "
     points = ", ".join(f"{row['error']:.1%} with {row['n_train']:,}" for row in frames.learning_curve_rows(result))
     return {
-        "floor": f"A scale of error rates: floor {result.floor:.1%}, interval {low:.1%} to {high:.1%}, "
-        f"{certified}{model}always naming the largest class {result.majority_error:.1%}.",
+        "floor": pictures.describe_floor(result, comparison),
         "estimates": "Estimates and bounds as points and lines on one scale; the table below has the same figures.",
-        "curve": f"Error of the library against training rows: {points}. The floor is drawn at {result.floor:.1%}.",
+        "curve": f"Error of the pooled classifiers against training rows: {points}. "
+        f"The floor is drawn at {result.floor:.1%}.",
         "pairs": "Heat map of which class is taken for which; the table below lists the largest.",
     }
+
+
+def _doubts(result: FloorResult, comparison: Comparison | None) -> list[Doubt]:
+    """What speaks against the answer, the model's own signs included; the most serious first."""
+    known = {doubt.code for doubt in (*result.doubts, *result.muted)}
+    own = () if comparison is None else (doubt for doubt in comparison.doubts if doubt.code not in known)
+    return sorted((*result.doubts, *own), key=lambda doubt: _MOST_SERIOUS_FIRST.index(doubt.severity))
 
 
 def _number_rows(
     rows_of: Callable[[FloorResult, int], list[dict[str, Any]]], result: FloorResult, table: Any
 ) -> list[dict[str, Any]] | None:
-    """Rows with their numbers in the file, from 1, where there is one; None if single rows are not kept."""
+    """Rows with their names or numbers, and their values where there is a table; None if single rows are not kept.
+
+    Numbers of a file count from 1; a frame has its own index.
+    """
     if result.posterior is None:
         return None
     rows = rows_of(result, _ROWS)
-    if table is None or getattr(table, "rows", None) is None:
-        return rows
-    if result.row_numbers is not None:  # the numbers are those of the table already, from 0
-        return [{**row, "row": row["row"] + 1} for row in rows]
-    return [{**row, "row": int(table.rows[row["row"]])} for row in rows]
+    index = result.index if result.index is not None else getattr(table, "index", None)
+    of_file = getattr(table, "rows", None)
+    for row in rows:
+        number = row["row"] if result.row_numbers is not None or of_file is None else int(of_file[row["row"]]) - 1
+        if index is not None:
+            row.update(row=number, name=index[number])
+        elif of_file is not None:
+            row.update(row=number + 1, name=number + 1)
+        else:
+            row.update(name=number)
+        row["values"] = _values(table, number)
+    return rows
+
+
+def _values(table: Any, number: int) -> str:
+    """What a row of a table holds, by row number from 0; empty if that is not at hand."""
+    frame = getattr(table, "frame", None) if hasattr(table, "rows") else table
+    if frame is None or not hasattr(frame, "iloc"):
+        return ""
+    at = int(np.searchsorted(table.rows, number + 1)) if hasattr(table, "rows") else number
+    cells = [
+        f"{pictures.short_label(name, _LONGEST_NAME)} {_cell(value)}"
+        for name, value in zip(frame.columns[:_CELLS], frame.iloc[at, :_CELLS], strict=True)
+    ]
+    more = frame.shape[1] - _CELLS
+    return ", ".join(cells) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _cell(value: Any) -> str:
+    if value is None or value != value:
+        return "-"
+    is_number = isinstance(value, float | np.floating)
+    return f"{value:.6g}" if is_number else pictures.short_label(value, _LONGEST_NAME)
 
 
 def _n_rows(result: FloorResult) -> int:

@@ -18,6 +18,7 @@ from .frames import estimates_rows, extrapolation, floor_rows, learning_curve_ro
 
 __all__ = [
     "classes_that_matter",
+    "describe_floor",
     "page_svg",
     "plot_estimates",
     "plot_floor",
@@ -86,8 +87,21 @@ def plot_floor(result: FloorResult, comparison: Comparison | None = None, *, ax:
     return ax
 
 
+def describe_floor(result: FloorResult, comparison: Comparison | None = None) -> str:
+    """What stands for the picture of `plot_floor` where it is read aloud."""
+    low, high = result.interval.low, result.interval.high
+    model = "" if comparison is None else f"your model {comparison.error:.1%}, "
+    certified = "" if result.ceiling is None else f"ceiling {result.ceiling:.1%}, "
+    return (
+        f"A scale of error rates: floor {result.floor:.1%}, interval {low:.1%} to {high:.1%}, {certified}{model}always "
+        f"naming the largest class {result.majority_error:.1%}."
+    )
+
+
 def plot_learning_curve(result: FloorResult, *, ax: Any = None) -> Any:
-    """Draw the library's error and plug-in against its training rows, and the curve that leads to the floor.
+    """Draw what the pooled classifiers err, and what they expect to, against their training rows.
+
+    Beside them is the curve that leads to the floor.
 
     The dashed curve is floor + a n^-b through the errors: the floor is given to it, so that it shows whether the
     points agree with the floor and proves nothing by itself.
@@ -110,10 +124,9 @@ def plot_learning_curve(result: FloorResult, *, ax: Any = None) -> Any:
     x = np.geomspace(n[0] * 0.8, n[-1] * 8, 100)
     ax.fill_between(x, result.interval.low, result.interval.high, color=ACCENT, alpha=0.15, linewidth=0)
     ax.axhline(result.floor, color=ACCENT, linewidth=2)
-    ax.plot(n, [row["plugin"] for row in rows], color=MUTED, marker="s", markersize=5, linewidth=1, label="its plug-in")
-    ax.plot(
-        n, [row["error"] for row in rows], color=INK, marker="o", markersize=7, linewidth=2, label="library's error"
-    )
+    expected, found = ([row[key] for row in rows] for key in ("plugin", "error"))
+    ax.plot(n, expected, color=MUTED, marker="s", markersize=5, linewidth=1, label="error they expect")
+    ax.plot(n, found, color=INK, marker="o", markersize=7, linewidth=2, label="pooled classifiers' error")
     curve = extrapolation(result)
     if curve is not None:
         a, b = curve
@@ -139,7 +152,17 @@ def plot_learning_curve(result: FloorResult, *, ax: Any = None) -> Any:
     ax.set_ylabel("error")
     _hide_spines(ax, "bottom", "left")
     ax.grid(axis="y", color=LINE, linewidth=0.5, alpha=0.6)
-    ax.legend(frameon=False, labelcolor=INK, loc="upper right", fontsize="small")
+    # Above the axes, where no curve can be.
+    columns = 3 if ax.figure.get_figwidth() > 6 else 1
+    ax.legend(
+        frameon=False,
+        labelcolor=INK,
+        fontsize="small",
+        ncols=columns,
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        borderaxespad=0,
+    )
     return ax
 
 

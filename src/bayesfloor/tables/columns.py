@@ -1,4 +1,4 @@
-"""Columns of a table and their cells: as text, as dates, what is missing, and how they are named in messages."""
+"""Columns of a table and their cells: as text, what is missing, and how they are named in messages."""
 
 import re
 from dataclasses import dataclass
@@ -10,18 +10,17 @@ import pandas as pd
 
 from .._types import Codes, Floats, Mask, RowNumbers
 from ..errors import DataError
+from .written import is_written_number, odd_pair
 
 __all__ = [
     "MISSING_WORDS",
+    "NO_CATEGORY",
     "Cells",
     "Column",
     "Texts",
-    "date_form",
     "date_parts",
-    "dates_in_form",
     "is_called_id",
     "is_identifier",
-    "is_written_number",
     "leave_out",
     "present_text",
     "quoted",
@@ -31,15 +30,9 @@ __all__ = [
 ]
 
 MISSING_WORDS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "<NA>")
+NO_CATEGORY = ("", "?")  # in files they are missing, and no category is called so
 _ID_NAME = re.compile(
     r"(^|.*[^a-z])(id|ids|uuid|guid|key|index|idx|row|rowid|rownames|record|serial)|unnamed.*|__index_.*"
-)
-_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?)?\s?(Z|[+-]\d{2}:?\d{2})?")
-_FORMATS = ("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%Y/%m/%d", "%d-%m-%Y")
-_WRITTEN_NUMBER = re.compile(
-    r"[-+]?[$€£]?\s?\d{1,3}([,' ]\d{3})+(\.\d+)?\s?[%$€£]?|[-+]?\d+,\d+"
-    r"|[-+]?[$€£]?\s?\d{1,3}(\.\d{3})+,\d+\s?[%$€£]?|[-+]?\d{1,3}(\.\d{3}){2,}"
-    r"|[-+]?[$€£]\s?\d+(\.\d+)?|[-+]?\d+(\.\d+)?\s?[%$€£]"
 )
 
 
@@ -162,9 +155,10 @@ class Cells:
 
     @cached_property
     def categories(self) -> Texts:
-        """As they are: what is declared a category is one, whatever it is called."""
+        """As they are: what is declared a category is one, whatever it is called, but for the sign of a missing one."""
         cells = zip(self.series.astype(object), self.series.isna(), strict=True)
-        return _texts(pd.Series([None if gone else str(value) for value, gone in cells], dtype=object))
+        texts = [None if gone or str(value).strip() in NO_CATEGORY else str(value) for value, gone in cells]
+        return _texts(pd.Series(texts, dtype=object))
 
     @cached_property
     def level_numbers(self) -> Floats:
@@ -189,26 +183,32 @@ def _texts(text: "pd.Series[Any]") -> Texts:
     return Texts(codes, pd.Series(found, dtype=object))
 
 
-def is_written_number(levels: "pd.Series[Any]") -> Mask:
-    """Texts that are numbers to a reader: with separators of thousands, a comma, a currency or a percent sign."""
-    return levels.str.fullmatch(_WRITTEN_NUMBER).to_numpy(dtype=bool)
-
-
 def refuse_text(cells: Cells) -> DataError:
-    """The error for the first text among numbers."""
+    """The error for the first text among numbers, or for numbers that are not all written alike."""
     codes, levels = cells.texts
-    at = int(np.flatnonzero((codes >= 0) & np.isnan(cells.of_rows(cells.level_numbers)))[0])
-    first = levels.iloc[codes[at]]
-    value = f"{shown(first)} in row {cells.rows[at]}"
-    if is_written_number(pd.Series([first], dtype=object))[0]:
+    is_number = ~np.isnan(cells.level_numbers)
+    is_text = ~is_number & ~is_written_number(levels)
+    if is_text.any():
+        at = _first_row(cells, is_text)
         return DataError(
-            f"column {quoted(cells.name)} has numbers written with separators or signs, the first {value}: write them "
-            f"plainly (1234.5), or {leave_out(cells.name)}"
+            f"column {quoted(cells.name)} mixes numbers and text, the first text is {shown(levels.iloc[codes[at]])} in "
+            f"row {cells.rows[at]}: correct it, empty it if it means a missing value, or {leave_out(cells.name)}"
         )
-    return DataError(
-        f"column {quoted(cells.name)} mixes numbers and text, the first text is {value}: correct it, empty it if it "
-        f"means a missing value, or {leave_out(cells.name)}"
+    pair = odd_pair(levels)
+    if pair is None:
+        return cells.unexpected(_first_row(cells, ~is_number), "plain numbers")
+    found = " and ".join(
+        f"{shown(text)} in row {cells.rows[_first_row(cells, (levels == text).to_numpy(dtype=bool))]}" for text in pair
     )
+    return DataError(
+        f"column {quoted(cells.name)} has numbers that are not all written alike ({found}): write them in one way, or "
+        f"{leave_out(cells.name)}"
+    )
+
+
+def _first_row(cells: Cells, is_meant: Mask) -> int:
+    """Where the first of these texts is."""
+    return int(np.flatnonzero(np.append(is_meant, False)[cells.texts.codes])[0])
 
 
 # --- dates ---------------------------------------------------------------------------------------------------
@@ -234,30 +234,3 @@ def date_parts(series: "pd.Series[Any]", name: str) -> list[tuple[str, Floats]]:
         values = getattr(series.dt, part).to_numpy(dtype=np.float64, na_value=np.nan)
         parts.append((f"{name} ({part})", values))
     return parts
-
-
-def date_form(levels: "pd.Series[Any]") -> tuple[str, str] | None:
-    """How dates are written, if every level is one in the same way; and a remark if there is another way to read them.
-
-    Examples
-    --------
-    >>> date_form(pd.Series(["31.12.2024", "1.2.2025"]))
-    ('%d.%m.%Y', '')
-    """
-    if levels.str.fullmatch(_DATE).all():
-        return ("ISO8601", "") if dates_in_form(levels, "ISO8601").notna().all() else None
-    if not levels.iloc[0][:1].isdigit():
-        return None
-    forms = (f"{day}{hour}" for day in _FORMATS for hour in ("", " %H:%M", " %H:%M:%S"))
-    found = [form for form in forms if dates_in_form(levels, form).notna().all()]
-    if not found:
-        return None
-    return found[0], "the month first, though the day could be" if len(found) > 1 else ""
-
-
-def dates_in_form(levels: "pd.Series[Any]", form: str) -> "pd.Series[Any]":
-    """Texts as dates without a zone, and NaT for those that are not written so."""
-    if form != "ISO8601":
-        return pd.to_datetime(levels, format=form, errors="coerce")
-    dates = pd.to_datetime(levels, format="ISO8601", errors="coerce", utc=True).dt.tz_convert(None)
-    return dates.where(levels.str.fullmatch(_DATE).to_numpy(dtype=bool))

@@ -13,21 +13,12 @@ from .._types import Floats, RowNumbers
 from ..errors import DataError
 from ..rows.labels import encode_labels
 from ..utils.checks import listed
-from .columns import (
-    Cells,
-    Column,
-    date_form,
-    is_called_id,
-    is_identifier,
-    is_written_number,
-    leave_out,
-    quoted,
-    refuse_text,
-    shown,
-)
+from .columns import Cells, Column, is_called_id, is_identifier, leave_out, quoted, refuse_text, shown
 from .open import free_memory
-from .recipes import TRUTHS, Dates, Durations, Levels, Numbers, Ranks, Reading, Recipe, Truths
+from .problems import Problems
+from .recipes import TRUTHS, Dates, Durations, Levels, Numbers, Ranks, Reading, Recipe, Truths, WrittenNumbers
 from .selection import RawTable
+from .written import NumberForm, date_form, is_written_number, number_form
 
 __all__ = [
     "Surprises",
@@ -153,6 +144,11 @@ def _kind_of_objects(cells: Cells, wanted: bool) -> _Found | Column:
     written = date_form(levels)
     if written is not None:
         return _Found("date", Dates(written[0]), written[1], bool(written[1]))
+    form = number_form(levels)
+    if form is not None:
+        if not wanted and is_identifier(cells.of_rows(form.numbers(levels)), name, cells.rows):
+            return _identifier(name, n_missing, n_present, is_number=True)
+        return _Found("numeric", WrittenNumbers(form), _form_note(form), bool(form.remark))
     if counts[is_number | is_written_number(levels)].sum() >= _MIXED_SHARE * n_present:
         raise refuse_text(cells)
     n_words = float((levels.str.split().str.len() * counts).sum() / n_present)
@@ -165,6 +161,11 @@ def _kind_of_objects(cells: Cells, wanted: bool) -> _Found | Column:
     if len(levels) == n_present or (len(levels) > _MOST_LEVELS and len(levels) > 0.95 * n_present):
         return _identifier(name, n_missing, len(levels))
     return _categories(cells, declared=False)
+
+
+def _form_note(form: NumberForm) -> str:
+    unit = {"": "", "%": "in per cent"}.get(form.unit, f"in {form.unit}")
+    return "; ".join(note for note in (unit, form.remark) if note)
 
 
 def _categories(cells: Cells, *, declared: bool) -> _Found:
@@ -363,20 +364,25 @@ def learn_encoding(raw: RawTable, keep: Sequence[str] = ()) -> TableEncoding:
     )
 
 
-def encode_columns(raw: RawTable, keep: Sequence[str]) -> list[Encoded]:
-    """Every column of the features, in order; refuse a table that has none, or that does not fit into memory."""
+def encode_columns(raw: RawTable, keep: Sequence[str], problems: Problems | None = None) -> list[Encoded]:
+    """Every column of the features, in order; refuse a table that has none, or that does not fit into memory.
+
+    What is wrong with columns is told together, with what `problems` holds already.
+    """
+    problems = Problems(raw.name) if problems is None else problems
     wanted = {part.strip() for name in ([keep] if isinstance(keep, str) else keep) for part in (name, *name.split(","))}
     encoded: list[Encoded] = []
     width = 0
     for name in raw.frame.columns:
-        part = encode_column(raw.frame[name], name, raw.rows, wanted=name in wanted)
-        encoded.append(part)
-        width += len(part.values)
+        with problems.collect(name):
+            encoded.append(encode_column(raw.frame[name], name, raw.rows, wanted=name in wanted))
+            width += len(encoded[-1].values)
         if 16 * width * len(raw.rows) > free_memory():
             raise DataError(
                 f"the columns of {raw.name} up to {quoted(name)} make {width} features of {len(raw.rows):,} rows, more "
                 "than fits into memory: drop columns, or read fewer rows (max_rows, --max-rows)"
             )
+    problems.tell()
     if not width:
         why = listed([f"{quoted(part.column.name)} ({part.column.note})" for part in encoded])
         raise DataError(f"no column of {raw.name} is left to learn from: {why}")

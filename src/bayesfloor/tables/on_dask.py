@@ -17,7 +17,6 @@ from .arrow import report_damage
 from .columns import Column, quoted
 from .encoder import Surprises, TableEncoding, identifier_warning
 from .on_disk import check_sample_rows, learn_from_sample
-from .open import open_table
 from .selection import (
     ChosenColumns,
     DrawnRows,
@@ -31,6 +30,7 @@ from .selection import (
 from .table import plain_frame
 from .table_file import InMemory
 from .target import Labels, PartLabels, check_labels, count_labels, settle_labels
+from .text import DelimitedFile
 
 __all__ = ["DaskTable", "encode_file_on_dask", "encode_on_dask"]
 
@@ -74,18 +74,18 @@ class DaskTable:
     n_rows: int
 
 
-def encode_file_on_dask(path: Path, **options: Any) -> DaskTable:
-    """`encode_on_dask` of a file that the workers read.
+def encode_file_on_dask(path: Path, *, header: bool | None = None, **options: Any) -> DaskTable:
+    """`encode_on_dask` of a file that the workers read; `header` as in `read_table`.
 
     Dask converts Parquet without validating it, but offsets of text are not stored there, and indices of
     dictionaries are checked in the conversion: damage is an error of pyarrow's.
     """
     with report_damage(path.name):
-        frame, settle = _read_on_dask(path)
+        frame, settle = _read_on_dask(path, header)
         return encode_on_dask(frame, **options, settle=settle, name=path.name)
 
 
-def _read_on_dask(path: Path) -> tuple[Any, Callable[[pd.DataFrame], pd.DataFrame] | None]:
+def _read_on_dask(path: Path, header: bool | None) -> tuple[Any, Callable[[pd.DataFrame], pd.DataFrame] | None]:
     """A Dask frame of a file that the workers read, and what settles the type of labels that are read as text."""
     frames = dask_module("dask.dataframe")
     suffix = path.suffix.lower()
@@ -96,8 +96,9 @@ def _read_on_dask(path: Path) -> tuple[Any, Callable[[pd.DataFrame], pd.DataFram
     if suffix not in (".csv", ".tsv"):
         raise DataError(f"workers of a cluster read Parquet and CSV: save {path.name} as one of them")
     # As text, as `read_table` does: "01" is a code, and kinds are found from all parts together.
-    sep, file = "\t" if suffix == ".tsv" else ",", open_table(path)
-    frame = frames.read_csv(str(path), sep=sep, dtype=str, keep_default_na=False)
+    sep, file = "\t" if suffix == ".tsv" else ",", DelimitedFile(path, header=header)
+    names = {} if file.has_header else {"header": None, "names": list(file.names)}
+    frame = frames.read_csv(str(path), sep=sep, dtype=str, keep_default_na=False, **names)
     return frame, lambda levels: file.settle(levels, list(levels.columns))
 
 

@@ -79,6 +79,7 @@ def encode_to_disk(
     keep: Sequence[str] = (),
     random_state: int = 0,
     sample_rows: int = 65_536,
+    header: bool | None = None,
     progress: Progress | None = None,
 ) -> DiskTable:
     """Encode a file of labelled rows like `read_table`, but write the numbers to disk, with a part in memory at a time.
@@ -92,7 +93,7 @@ def encode_to_disk(
         The file, in any format of `read_table`.
     folder : str or Path
         Where ``X.f8`` and ``labels.i8`` are written; it is made if it is not there.
-    target, drop, keep
+    target, drop, keep, header
         As in `read_table`.
     random_state : int
         Draws the sample.
@@ -133,7 +134,7 @@ def encode_to_disk(
         if exists.exists():
             raise ParameterError(f"{exists} exists already: choose another folder, or remove it")
     check_fits(path, max_rows=sample_rows)
-    file = open_table(path)
+    file = open_table(path, header=header)
     columns = chosen_columns(file, path.name, target, drop, keep)
     tell = progress or (lambda stage, done, total: None)
     labels = _count_labels(file, columns.label, path, tell)

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from ..errors import DataError
+from ..errors import DataError, ParameterError
 from ..utils.parallel import available_memory
 from .arff import parse_arff
 from .arrays import NpyFile, npy_rows, open_npz
@@ -50,8 +50,8 @@ _WHOLE = (".arff", ".npz")  # cannot be read in parts
 _GROWTH = {".csv": 4, ".tsv": 4, ".txt": 4, ".data": 4, ".arff": 8, ".jsonl": 4, ".ndjson": 4, ".npy": 4, ".npz": 4}
 
 
-def open_table(path: str | Path) -> TableFile:
-    """Find out what a file is and which columns it has.
+def open_table(path: str | Path, *, header: bool | None = None) -> TableFile:
+    """Find out what a file is and which columns it has; `header` says whether the first line of a text has their names.
 
     Examples
     --------
@@ -71,7 +71,11 @@ def open_table(path: str | Path) -> TableFile:
     if path.stat().st_size == 0:
         raise DataError(f"{path.name} is empty")
     try:
-        return _READERS[suffix](path)
+        if header is None:
+            return _READERS[suffix](path)
+        if _READERS[suffix] is not DelimitedFile:
+            raise ParameterError(f"{path.name} says itself how its columns are called: header is for CSV and TSV files")
+        return DelimitedFile(path, header=header)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"{path.name} is damaged or cut short ({first_line(error)})") from None
 

@@ -13,9 +13,21 @@ from pandas.api import types
 
 from .._types import Floats
 from ..errors import DataError
-from .columns import Cells, Texts, date_parts, dates_in_form, leave_out, quoted, refuse_text
+from .columns import Cells, Texts, date_parts, leave_out, quoted, refuse_text
+from .written import NumberForm, dates_in_form
 
-__all__ = ["TRUTHS", "Dates", "Durations", "Levels", "Numbers", "Ranks", "Reading", "Recipe", "Truths"]
+__all__ = [
+    "TRUTHS",
+    "Dates",
+    "Durations",
+    "Levels",
+    "Numbers",
+    "Ranks",
+    "Reading",
+    "Recipe",
+    "Truths",
+    "WrittenNumbers",
+]
 
 Parts = list[tuple[str, Floats]]
 
@@ -42,10 +54,27 @@ class Numbers:
             values = cells.of_rows(cells.level_numbers)
         infinite = np.flatnonzero(np.isinf(values))
         if len(infinite):
+            plural = "value" if len(infinite) == 1 else "values"
             raise DataError(
-                f"column {quoted(cells.name)} holds {len(infinite)} infinite values, the first in row "
+                f"column {quoted(cells.name)} holds {len(infinite)} infinite {plural}, the first in row "
                 f"{cells.rows[infinite[0]]}: empty them if they mean a missing value, or {leave_out(cells.name)}"
             )
+        return [(cells.name, values)]
+
+
+@dataclass(frozen=True)
+class WrittenNumbers:
+    """Numbers with currencies, per cent signs or separators of thousands, all written in one way."""
+
+    form: NumberForm
+
+    def parts(self, cells: Cells) -> Parts:
+        if _is_number_dtype(cells.series.dtype):
+            return Numbers().parts(cells)
+        values = cells.of_rows(self.form.numbers(cells.texts.levels))
+        wrong = np.flatnonzero(np.isnan(values) & (cells.texts.codes >= 0))
+        if len(wrong):
+            raise cells.unexpected(int(wrong[0]), f"numbers written like {self.form.example}")
         return [(cells.name, values)]
 
 

@@ -1,5 +1,6 @@
 """Which columns and rows of a table are used, and their labels."""
 
+import contextlib
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,8 +13,10 @@ import pandas as pd
 from .._types import Codes, Counts, RowNumbers, Values
 from ..errors import DataError, ParameterError
 from ..utils.checks import listed
+from ..utils.parallel import Progress
 from .columns import present_text, quoted
 from .open import check_fits, open_table
+from .problems import Problems
 from .table_file import TableFile
 from .target import Labels, PartLabels, count_labels, label_notes, labels_from, settle_labels
 
@@ -65,13 +68,21 @@ def raw_table(
     max_rows: int | None = None,
     random_state: int = 0,
     holds_labels: bool = False,
+    header: bool | None = None,
+    progress: Progress | None = None,
+    problems: Problems | None = None,
 ) -> RawTable:
-    """Columns of a file as they are; parameters as in `read_table`. `holds_labels`: all its columns are labels."""
+    """Columns of a file as they are; parameters as in `read_table`.
+
+    `holds_labels`: all its columns are labels. `problems` collects what is wrong; without it that is raised.
+    """
     if max_rows is not None and (isinstance(max_rows, bool) or not isinstance(max_rows, int) or max_rows < 2):
         raise ParameterError(f"max_rows must be a whole number of at least 2, got {max_rows!r}")
     check_fits(path, max_rows=max_rows)
-    file = open_table(path)
-    return select(file, Path(path).name, target, drop, keep, groups, max_rows, random_state, needs_target, holds_labels)
+    file = open_table(path, header=header)
+    file.progress = progress
+    name = Path(path).name
+    return select(file, name, target, drop, keep, groups, max_rows, random_state, needs_target, holds_labels, problems)
 
 
 def select(
@@ -85,11 +96,18 @@ def select(
     random_state: int,
     needs_target: bool = True,
     holds_labels: bool = False,
+    problems: Problems | None = None,
 ) -> RawTable:
-    """Settle which columns and rows are used, and read them."""
-    columns = chosen_columns(file, name, target, drop, keep, groups, needs_target)
+    """Settle which columns and rows are used, and read them.
+
+    What is wrong is collected in `problems`; what is returned then has no labels, and where columns were named that are
+    not there, the first rows only: enough to find out what else is wrong.
+    """
+    columns = chosen_columns(file, name, target, drop, keep, groups, needs_target, problems)
     label = columns.label
     notes = list(file.notes)
+    if problems:
+        return _first_rows(file, name, columns)
     if max_rows is not None and label:
         labels = labels_of_file(file, label)
         frame, at, codes = draw_rows(file, columns, labels, max_rows, random_state)
@@ -101,9 +119,10 @@ def select(
         frame = file.frame(columns.used, [label] if label else columns.used if holds_labels else ())
         y, at, n_rows, n_unlabelled = None, np.arange(len(frame)), len(frame), 0
         if label and n_rows:
-            y, has_label = labels_from(frame[label], label)
-            frame, at = frame[has_label].reset_index(drop=True), at[has_label]
-            n_unlabelled = int((~has_label).sum())
+            with contextlib.nullcontext() if problems is None else problems.collect():
+                y, has_label = labels_from(frame[label], label)
+                frame, at = frame[has_label].reset_index(drop=True), at[has_label]
+                n_unlabelled = int((~has_label).sum())
     if not n_rows:
         raise DataError(f"{name} has column names but no rows")
     notes += unlabelled_note(n_unlabelled, n_rows)
@@ -124,6 +143,15 @@ def select(
     )
 
 
+def _first_rows(file: TableFile, name: str, columns: "ChosenColumns") -> RawTable:
+    frame = pd.DataFrame({column: [] for column in columns.features}, dtype=object)
+    if columns.features:
+        part = next(iter(file.chunks(columns.features)), frame)
+        frame = file.settle(part[columns.features].reset_index(drop=True)) if len(part) else frame
+    rows = np.arange(1, len(frame) + 1)
+    return RawTable(name, frame, None, None, rows, (), len(frame), 0, columns.label, "", columns.left_out)
+
+
 class ChosenColumns(NamedTuple):
     """Columns by name: labels and groups (or ""), features, all that are read, and those that are not."""
 
@@ -142,30 +170,42 @@ def chosen_columns(
     keep: Sequence[str],
     groups: str | None = None,
     needs_target: bool = True,
+    problems: Problems | None = None,
 ) -> ChosenColumns:
-    """Settle which columns are used, and what for."""
+    """Settle which columns are used, and what for; what is wrong is told together, or left to the caller."""
+    found = Problems(name) if problems is None else problems
     twice = sorted({n for n in file.names if file.names.count(n) > 1})
     if twice:
-        raise DataError(f"{name} has more than one column named {listed([quoted(n) for n in twice])}: rename them")
+        raise DataError(
+            f"{name} has more than one column named {listed([quoted(n) for n in twice])}: rename them, or say that "
+            "the first line holds no names (header=False, --no-header)"
+        )
     if target is None and needs_target and "y" in file.side_columns:
         target = "y"
-    if target is None and needs_target:
-        shown = listed([quoted(n) for n in file.names], 12)
-        raise ParameterError(f"say which column of {name} holds the labels (target, --target): it has {shown}")
-    label = "" if target is None else _find(file.names, target, "target", name)
-    group = "" if groups is None else _find(file.names, groups, "groups", name)
-    dropped = _names(file.names, drop, "drop", name)
-    kept = _names(file.names, keep, "keep", name)
-    if label and label in dropped:
-        raise ParameterError(f"{quoted(label)} is the target: it cannot be dropped")
-    if label and group == label:
-        raise ParameterError(f"{quoted(label)} is the target: it cannot be the groups as well")
+    label = group = ""
+    with found.collect():
+        if target is None and needs_target:
+            shown = listed([quoted(n) for n in file.names], 12)
+            raise ParameterError(f"say which column of {name} holds the labels (target, --target): it has {shown}")
+        label = "" if target is None else _find(file.names, target, "target", name)
+    with found.collect():
+        group = "" if groups is None else _find(file.names, groups, "groups", name)
+        if label and group == label:
+            raise ParameterError(f"{quoted(label)} is the target: it cannot be the groups as well")
+    dropped = _names(file.names, drop, "drop", name, found)
+    kept = _names(file.names, keep, "keep", name, found)
+    with found.collect():
+        if label and label in dropped:
+            raise ParameterError(f"{quoted(label)} is the target: it cannot be dropped")
     side = [n for n in file.side_columns if n not in (label, group, *kept)]
     features = [n for n in file.names if n not in (label, group, *dropped, *side) and (not kept or n in kept)]
-    if not features:
-        raise DataError(
-            f"no column of {name} is left to learn from: it has only {listed([quoted(n) for n in file.names])}"
-        )
+    with found.collect():
+        if not features:
+            raise DataError(
+                f"no column of {name} is left to learn from: it has only {listed([quoted(n) for n in file.names])}"
+            )
+    if problems is None:
+        found.tell()
     used = [n for n in file.names if n in {*features, label, group}]
     return ChosenColumns(label, group, features, used, tuple(n for n in file.names if n not in used))
 
@@ -188,14 +228,13 @@ def _find(names: Sequence[str], wanted: str | int, what: str, where: str) -> str
     return names[position]
 
 
-def _names(names: Sequence[str], wanted: Sequence[str], what: str, where: str) -> list[str]:
+def _names(names: Sequence[str], wanted: Sequence[str], what: str, where: str, problems: Problems) -> list[str]:
     found = []
     for name in [wanted] if isinstance(wanted, str) else wanted:
-        parts = str(name).split(",")
-        if name not in names and len(parts) > 1 and all(part.strip() in names for part in parts):
-            found += [part.strip() for part in parts]
-        else:
-            found.append(_find(names, name, what, where))
+        parts = [part.strip() for part in str(name).split(",")]
+        for part in parts if name not in names and len(parts) > 1 else [name]:
+            with problems.collect():
+                found.append(_find(names, part, what, where))
     return found
 
 

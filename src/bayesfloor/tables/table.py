@@ -3,7 +3,7 @@
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,13 @@ import pandas as pd
 
 from .._types import Codes, Floats, RowNumbers, Values
 from ..errors import BayesfloorWarning, DataError, DataTypeError, ParameterError
+from ..rows.blocks import LARGE
 from ..rows.labels import encode_labels, is_missing, plain
 from ..utils.checks import listed
-from .columns import Column
+from ..utils.parallel import Progress
+from .columns import NO_CATEGORY, Column
 from .encoder import accounts, column_notes, encode_columns, identifier_warning
+from .problems import Problems
 from .selection import RawTable, raw_table, select
 from .table_file import InMemory
 from .target import check_labels
@@ -26,7 +29,7 @@ __all__ = ["Column", "Table", "as_arrays", "plain_frame", "read_table", "table_f
 _SHOWN = 25  # columns that are printed
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """A table ready for `estimate`.
 
@@ -51,6 +54,10 @@ class Table:
     n_file_rows : int
         Rows in the file, those that were not used included.
     target : str
+    frame : pandas.DataFrame or None
+        The features as they are in the file, a row for each of `X`; None for large tables, where they are let go.
+    index : pandas.Index or None
+        Of the frame that was given, all its rows; None for a file.
     """
 
     name: str
@@ -63,6 +70,12 @@ class Table:
     notes: tuple[str, ...]
     n_file_rows: int
     target: str
+    frame: pd.DataFrame | None = None
+    index: Any = None
+
+    def __repr__(self) -> str:
+        rows = f"{len(self.y):,} of {self.n_file_rows:,} rows"
+        return f"Table({_clean(self.name)}: {rows}, {len(self.features)} features, target {_clean(self.target)})"
 
     def __str__(self) -> str:
         classes, codes = encode_labels(self.y)
@@ -97,6 +110,8 @@ def read_table(
     groups: str | None = None,
     max_rows: int | None = None,
     random_state: int = 0,
+    header: bool | None = None,
+    progress: Progress | None = None,
 ) -> Table:
     """Read a file of labelled rows, infer what its columns are, and encode them as numbers.
 
@@ -119,6 +134,11 @@ def read_table(
         rows drawn, so that memory is needed for the sample only. ARFF and NPZ are held whole.
     random_state : int
         Draws the sample.
+    header : bool, optional
+        Whether the first line of a CSV or TSV file holds the names of the columns; found out by default. Without names
+        columns are called column 0, column 1 and so on.
+    progress : callable, optional
+        Called as ``progress(stage, done, total)`` while a file of text is read.
 
     Returns
     -------
@@ -127,7 +147,8 @@ def read_table(
     Raises
     ------
     DataError
-        For anything about the file that prevents an estimate; the message names the column, row and value.
+        For anything about the file that prevents an estimate, all of it at once; the message names columns, rows and
+        values, and says what to do.
 
     Warns
     -----
@@ -141,10 +162,20 @@ def read_table(
     >>> len(table.y), table.features[:4]
     (333, ('species=Adelie', 'species=Chinstrap', 'species=Gentoo', 'island=Biscoe'))
     """
+    problems = Problems(Path(path).name)
     raw = raw_table(
-        path, target=target, drop=drop, keep=keep, groups=groups, max_rows=max_rows, random_state=random_state
+        path,
+        target=target,
+        drop=drop,
+        keep=keep,
+        groups=groups,
+        max_rows=max_rows,
+        random_state=random_state,
+        header=header,
+        progress=progress,
+        problems=problems,
     )
-    return _encode(raw, keep)
+    return _encode(raw, keep, problems)
 
 
 def table_from_frame(
@@ -192,8 +223,9 @@ def table_from_frame(
             labels += "'"
         table = table.assign(**{labels: _plain_labels(y, len(table)).set_axis(table.index)})
         keep, target = [*keep, labels] if keep else keep, labels
-    raw = select(InMemory(table), name, target, drop, keep, groups, max_rows, random_state)
-    return _encode(raw, keep)
+    problems = Problems(name)
+    raw = select(InMemory(table), name, target, drop, keep, groups, max_rows, random_state, problems=problems)
+    return replace(_encode(raw, keep, problems), index=getattr(frame, "index", None))
 
 
 def as_arrays(X: Any, y: Any, target: Any, groups: Any) -> tuple[Any, Any, Any, tuple[str, ...], RowNumbers | None]:
@@ -227,10 +259,12 @@ def as_arrays(X: Any, y: Any, target: Any, groups: Any) -> tuple[Any, Any, Any, 
     return encoded, table.y, groups, table.notes, table.rows - 1
 
 
-def _encode(raw: RawTable, keep: Sequence[str]) -> Table:
+def _encode(raw: RawTable, keep: Sequence[str], problems: Problems) -> Table:
+    if raw.y is not None:
+        with problems.collect():
+            check_labels(pd.unique(raw.y), len(raw.y), raw.target, raw.n_file_rows)
+    encoded = encode_columns(raw, keep, problems)
     assert raw.y is not None
-    check_labels(pd.unique(raw.y), len(raw.y), raw.target, raw.n_file_rows)
-    encoded = encode_columns(raw, keep)
     table = Table(
         name=raw.name,
         X=np.ascontiguousarray(np.stack([column for part in encoded for column in part.values], axis=1)),
@@ -242,6 +276,7 @@ def _encode(raw: RawTable, keep: Sequence[str]) -> Table:
         notes=(*raw.notes, *column_notes([part.column for part in encoded], len(raw.rows))),
         n_file_rows=raw.n_file_rows,
         target=raw.target,
+        frame=raw.frame if len(raw.rows) <= LARGE else None,
     )
     identifiers = identifier_warning(table.columns)
     if identifiers:
@@ -267,8 +302,9 @@ def _is_complete(frame: Any, y: Any) -> bool:
     if bool(plain_frame(frame).isna().to_numpy().any()):
         return False
     if isinstance(y, list | tuple):
-        return not any(is_missing(label) for label in y)
-    return not (hasattr(y, "__array__") and bool(pd.isna(np.asarray(y)).any()))
+        return not any(is_missing(label) or label in NO_CATEGORY for label in y)
+    labels = np.asarray(y) if hasattr(y, "__array__") else np.empty(0)
+    return not bool(pd.isna(labels).any() or (labels.dtype.kind in "OU" and pd.Series(labels).isin(NO_CATEGORY).any()))
 
 
 def plain_frame(frame: Any) -> pd.DataFrame:

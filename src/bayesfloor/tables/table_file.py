@@ -6,6 +6,8 @@ from typing import Any
 
 import pandas as pd
 
+from ..utils.parallel import Progress
+
 __all__ = ["CHUNK_ROWS", "InMemory", "TableFile", "chunk_rows", "first_line"]
 
 CHUNK_ROWS = 50_000
@@ -29,6 +31,7 @@ class TableFile(ABC):
     names: tuple[str, ...]
     side_columns: tuple[str, ...] = ()  # not features unless asked for: labels and groups stored beside the table
     notes: tuple[str, ...] = ()
+    progress: Progress | None = None  # told while all rows are read
 
     # `labels` names those columns that are labels: other words mean a missing value there, and no label may be rounded.
 

@@ -15,6 +15,7 @@ from typing import IO, Any
 import pandas as pd
 
 from ..errors import DataError
+from ..utils.parallel import Progress
 from .columns import MISSING_WORDS
 from .table_file import CHUNK_ROWS, TableFile, chunk_rows
 from .target import typed_labels
@@ -33,9 +34,29 @@ _KNOWN = {
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 
 
-def open_bytes(path: Path) -> IO[bytes]:
-    """The file's bytes, unpacked if its name ends in .gz."""
-    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else open(path, "rb")  # type: ignore[return-value]
+def open_bytes(path: Path, progress: Progress | None = None) -> IO[bytes]:
+    """The file's bytes, unpacked if its name ends in .gz; `progress` is told how many were read."""
+    is_packed = path.suffix.lower() == ".gz"
+    if progress is None:
+        return gzip.open(path, "rb") if is_packed else open(path, "rb")  # type: ignore[return-value]
+    file: Any = io.BufferedReader(_Watched(path, progress), 2**18)
+    if is_packed:
+        packed, file = file, gzip.GzipFile(fileobj=file)
+        file.myfileobj = packed  # closed with it
+    return file
+
+
+class _Watched(io.FileIO):
+    """A file that tells how far it was read."""
+
+    def __init__(self, path: Path, progress: Progress) -> None:
+        super().__init__(path)
+        self._total, self._progress = max(1, path.stat().st_size), progress
+
+    def readinto(self, buffer: Any) -> int:
+        n_read = super().readinto(buffer)
+        self._progress("reading", min(self.tell(), self._total), self._total)
+        return n_read
 
 
 def text_encoding(path: Path) -> str:
@@ -87,7 +108,7 @@ class DelimitedFile(TableFile):
     (('size', 'kind'), [1.5, 2.5])
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, header: bool | None = None) -> None:
         self._path = path
         self._encoding = text_encoding(path)
         with io.TextIOWrapper(open_bytes(path), encoding=self._encoding) as text:  # any line ends
@@ -96,12 +117,16 @@ class DelimitedFile(TableFile):
             raise DataError(f"{path.name} is empty")
         self._delimiter, lines = _delimiter(head, path.name)
         cells = [cell.strip() for cell in lines[0]]
-        self._has_header = not _is_data(cells)
-        if self._has_header:
+        self.has_header = not (_is_data(cells) or _occurs_below(lines)) if header is None else header
+        if self.has_header:
             self.names = tuple(cell or f"unnamed {number}" for number, cell in enumerate(cells))
         else:
             self.names = tuple(f"column {number}" for number in range(len(cells)))
-            self.notes += ("the file has no line of column names: columns are called by their position",)
+            if header is None:
+                self.notes += (
+                    "the first line looks like data, not like names: columns are called by their position (if it has "
+                    "names: header=True, --header)",
+                )
         if self._encoding in ("cp1252", "latin-1"):
             name = "Windows-1252 (Latin-1)" if self._encoding == "cp1252" else "Latin-1"
             self.notes += (f"the file is not UTF-8 and was read as {name}",)
@@ -118,8 +143,9 @@ class DelimitedFile(TableFile):
 
     def frame(self, columns: Sequence[str], labels: Sequence[str] = ()) -> pd.DataFrame:
         """These columns with their types inferred from all rows."""
-        read = self._read(columns, low_memory=False, decimal=self._decimal, **_inference(self.names, labels))
-        return self._with_labels(read, labels)
+        options = {"low_memory": False, "decimal": self._decimal, **_inference(self.names, labels)}
+        with open_bytes(self._path, self.progress) as source:
+            return self._with_labels(self._read(source, columns, **options), labels)
 
     def _with_labels(self, frame: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
         return frame.assign(**{name: typed_labels(frame[name], self._decimal) for name in labels})
@@ -134,7 +160,10 @@ class DelimitedFile(TableFile):
             texts = [name for name, dtype in like.items() if not pd.api.types.is_numeric_dtype(dtype)]
             options["dtype"] |= dict.fromkeys(texts, str)  # 007 stays what it is
         rows = chunk_rows(len(self.names) if len(columns) > 1 else 1)
-        with self._read(columns, chunksize=rows, **options) as reader:
+        with (
+            open_bytes(self._path, self.progress) as source,
+            self._read(source, columns, chunksize=rows, **options) as reader,
+        ):
             parts = iter(reader)
             while True:
                 with self._failures():
@@ -156,20 +185,19 @@ class DelimitedFile(TableFile):
         )
         return self._with_labels(read, labels)
 
-    def _read(self, columns: Sequence[str], **options: Any) -> Any:
+    def _read(self, source: IO[bytes], columns: Sequence[str], **options: Any) -> Any:
         # With usecols pandas cuts off what is too long in a line and says nothing: only for a look at single columns.
         positions = sorted(self.names.index(column) for column in columns)
         some = {"usecols": positions} if len(positions) == 1 else {}
         with self._failures():
             read = pd.read_csv(
-                self._path,
+                source,
                 sep=self._delimiter,
                 encoding=self._encoding,
                 names=list(self.names),
-                header=0 if self._has_header else None,
+                header=0 if self.has_header else None,
                 index_col=False,
                 skipinitialspace=True,
-                compression="gzip" if self._path.suffix.lower() == ".gz" else None,
                 **some,
                 **options,
             )
@@ -235,6 +263,16 @@ def _is_data(cells: Sequence[str]) -> bool:
     return len(set(numbers)) < len(numbers) or any(not number.lstrip("+-").isdigit() for number in numbers)
 
 
+def _occurs_below(lines: Sequence[Sequence[str]]) -> bool:
+    """Whether half of the words in a first line are values of their columns: categories without a line of names."""
+    first, *others = ([cell.strip() for cell in line] for line in lines)
+    words = [number for number, cell in enumerate(first) if cell and not _NUMBER.fullmatch(cell)]
+    if len(first) > 1:  # files that were put together repeat their line of names
+        others = [line for line in others if line != first]
+    found = [any(len(line) > number and line[number] == first[number] for line in others) for number in words]
+    return bool(found) and sum(found) >= len(found) / 2
+
+
 def _decimal(lines: Sequence[Sequence[str]]) -> str:
     """A comma if numbers are written 3,5 and none 3.5."""
     cells = [cell.strip() for line in lines for cell in line]
@@ -265,7 +303,7 @@ class JsonLines(TableFile):
         self.names = tuple(names)
 
     def _records(self) -> Iterator[dict[str, Any]]:
-        with io.TextIOWrapper(open_bytes(self._path), encoding=self._encoding) as lines:
+        with io.TextIOWrapper(open_bytes(self._path, self.progress), encoding=self._encoding) as lines:
             for number, line in enumerate(lines, start=1):
                 if not line.strip():
                     continue

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..errors import ParameterError
 
-__all__ = ["check_writable", "write_file"]
+__all__ = ["check_writable", "is_own", "write_file"]
 
 
 def check_writable(path: str | Path, *, force: bool = False) -> Path:
@@ -34,6 +34,21 @@ def check_writable(path: str | Path, *, force: bool = False) -> Path:
     if not os.access(folder, os.W_OK):
         raise ParameterError(f"cannot write {path}: no permission to write in {folder}")
     return path
+
+
+def is_own(path: str | Path, mark: str) -> bool:
+    """Whether there is a file that was written here before: one with a mark among its first characters.
+
+    Examples
+    --------
+    >>> is_own("nowhere/report.html", "bayesfloor")
+    False
+    """
+    path = Path(path)
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return mark.encode() in file.read(2**12)
 
 
 def _followed(path: Path) -> Path:

@@ -1,0 +1,58 @@
+"""Assertions for tests of your own models."""
+
+import unittest
+from typing import Any
+
+from .errors import ParameterError
+from .floor._gate import gate
+from .floor.result import FloorResult
+
+__all__ = ["assert_at_floor"]
+
+_WHERE_UNKNOWN = ("fail", "skip", "pass")
+
+
+def assert_at_floor(
+    result: FloorResult, *, within: float = 0.02, cannot_tell: str = "fail", ignore: Any = (), **model: Any
+) -> None:
+    """Fail a test if a model is not at the floor: `bayesfloor.gate` as an assertion, for pytest and unittest.
+
+    Parameters
+    ----------
+    result : FloorResult
+        Of `estimate`; estimated once, saved by `to_json`, and read by ``FloorResult.from_json`` it costs nothing.
+    within : float
+        How far above the floor is allowed, as a share.
+    cannot_tell : {"fail", "skip", "pass"}
+        What becomes of the test where nothing is shown either way.
+    ignore : sequence of str
+        Codes of doubts that do not count.
+    **model
+        How the model did, as in `bayesfloor.compare`: ``error`` and ``n_test``, ``y_true`` and ``y_pred``, or
+        ``model``, ``X`` and ``y``.
+
+    Raises
+    ------
+    AssertionError
+        With the sentence of the comparison.
+
+    Examples
+    --------
+    >>> from bayesfloor import estimate, problems
+    >>> X, y = problems.get("gaussians_4d").sample(600, random_state=0)
+    >>> result = estimate(X, y, effort="fast", n_jobs=1)
+    >>> assert_at_floor(result, error=0.45, n_test=2000)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    AssertionError: Room of ...
+    """
+    if cannot_tell not in _WHERE_UNKNOWN:
+        raise ParameterError(f"cannot_tell must be one of {', '.join(_WHERE_UNKNOWN)}; got {cannot_tell!r}")
+    found = gate(result, within=within, ignore=ignore, **model)
+    if found.passed:
+        return
+    if found.comparison.verdict == "cannot tell" and cannot_tell != "fail":
+        if cannot_tell == "skip":
+            raise unittest.SkipTest(found.sentence)
+        return
+    raise AssertionError(found.sentence)
