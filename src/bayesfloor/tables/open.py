@@ -1,21 +1,33 @@
 """Files of tables in every format that is read, each as columns by name: whole, or some rows at a time."""
 
-import gzip
 import io
 import zipfile
-import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
 
 from ..errors import DataError
 from ..utils.parallel import available_memory
 from .arff import parse_arff
-from .arrays import NpyFile, npy_rows, open_npz
+from .arrays import NpyFile, arrays_of, npy_rows, open_npz
 from .arrow import arrow_bytes, arrow_rows, open_feather, open_parquet
-from .table_file import InMemory, TableFile, first_line
+from .table_file import InMemory, TableFile, report_damage
 from .text import DelimitedFile, JsonLines, open_bytes, text_encoding
 
-__all__ = ["SUFFIXES", "InMemory", "TableFile", "check_fits", "free_memory", "n_rows_of", "open_table", "table_bytes"]
+__all__ = [
+    "SUFFIXES",
+    "InMemory",
+    "TableFile",
+    "check_fits",
+    "free_memory",
+    "n_rows_of",
+    "open_arrays",
+    "open_table",
+    "table_bytes",
+]
 
 _GIB = 2**30
 
@@ -45,6 +57,13 @@ _PACKED = (".csv", ".tsv", ".txt", ".data", ".arff", ".jsonl", ".ndjson")  # als
 SUFFIXES = tuple(_READERS)
 _ARROW = (".parquet", ".pq", ".feather", ".arrow", ".ipc")
 
+_CALLED = dict.fromkeys(_ARROW, "Feather or Arrow file") | {
+    ".parquet": "Parquet file",
+    ".pq": "Parquet file",
+    ".npz": "file of numpy arrays",
+    ".npy": "file of numpy arrays",
+}
+
 # Bytes needed per byte of the file, as a rule: the table, its numbers, and a copy while they are made.
 _WHOLE = (".arff", ".npz")  # cannot be read in parts
 _GROWTH = {".csv": 4, ".tsv": 4, ".txt": 4, ".data": 4, ".arff": 8, ".jsonl": 4, ".ndjson": 4, ".npy": 4, ".npz": 4}
@@ -70,10 +89,43 @@ def open_table(path: str | Path) -> TableFile:
     suffix = _suffix(path)
     if path.stat().st_size == 0:
         raise DataError(f"{path.name} is empty")
-    try:
-        return _READERS[suffix](path)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{path.name} is damaged or cut short ({first_line(error)})") from None
+    with _damage(path):
+        return _Guarded(_READERS[suffix](path), path.name)
+
+
+def open_arrays(path: str | Path) -> dict[str, Any]:
+    """All arrays of an NPZ file, by name."""
+    path = Path(path)
+    with _damage(path):
+        return arrays_of(path)
+
+
+def _damage(path: Path) -> AbstractContextManager[None]:
+    """Errors of a file that may not be what its name says."""
+    called = _CALLED.get(_suffix(path))
+    return report_damage(path.name, f"is no {called}, or it is cut short" if called else "is damaged or cut short")
+
+
+class _Guarded(TableFile):
+    """A file whose reader may fail at any row: what it then raises names the file."""
+
+    def __init__(self, file: TableFile, name: str) -> None:
+        self._file, self._name = file, name
+        self.names, self.side_columns, self.notes = file.names, file.side_columns, file.notes
+
+    def frame(self, columns: Sequence[str], labels: Sequence[str] = ()) -> pd.DataFrame:
+        with report_damage(self._name):
+            return self._file.frame(columns, labels)
+
+    def chunks(
+        self, columns: Sequence[str], labels: Sequence[str] = (), like: Mapping[str, Any] | None = None
+    ) -> Iterator[pd.DataFrame]:
+        with report_damage(self._name):
+            yield from self._file.chunks(columns, labels, like)
+
+    def settle(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
+        with report_damage(self._name):
+            return self._file.settle(frame, labels)
 
 
 def n_rows_of(path: str | Path) -> int | None:
@@ -98,10 +150,11 @@ def n_rows_of(path: str | Path) -> int | None:
     if not path.is_file():
         raise DataError(f"there is no file {path}")
     suffix = _suffix(path)
-    if suffix == ".npy":
-        return npy_rows(path)
-    if suffix in _ARROW:
-        return arrow_rows(path)
+    with _damage(path):
+        if suffix == ".npy":
+            return npy_rows(path)
+        if suffix in _ARROW:
+            return arrow_rows(path)
     return None
 
 
@@ -126,7 +179,7 @@ def table_bytes(path: str | Path) -> int:
     if suffix in _ARROW:
         return arrow_bytes(path, suffix)
     if suffix == ".npz" and zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
+        with _damage(path), zipfile.ZipFile(path) as archive:
             return sum(info.file_size for info in archive.infolist()) * _GROWTH[suffix]
     return path.stat().st_size * _GROWTH[suffix] * (5 if path.suffix.lower() == ".gz" else 1)
 
