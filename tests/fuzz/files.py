@@ -134,7 +134,7 @@ def damage(data: bytes, rng: np.random.Generator) -> bytes:
 
 
 def read_damaged(name: str, data: bytes, rng: np.random.Generator) -> str:
-    """Read a file in one of the ways there are; what comes out must be a table: finite numbers, a label for each row."""
+    """Read a file in one of the ways there are: what comes out must be finite numbers, and a label for each row."""
     target = FORMATS[name][1]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, name)

@@ -28,8 +28,7 @@ from .selection import (
     rows_at_places,
 )
 from .table import plain_frame
-from .table_file import report_damage
-from .table_file import InMemory
+from .table_file import InMemory, report_damage
 from .target import Labels, PartLabels, check_labels, count_labels, settle_labels
 
 __all__ = ["DaskTable", "encode_file_on_dask", "encode_on_dask"]

@@ -12,6 +12,7 @@ import pandas as pd
 
 from .._types import Codes, Floats, RowNumbers, Values
 from ..errors import BayesfloorWarning, DataError, DataTypeError, ParameterError
+from ..rows.dataset import as_array
 from ..rows.labels import encode_labels, is_missing, plain
 from ..utils.checks import listed
 from .columns import Column
@@ -218,9 +219,11 @@ def as_arrays(X: Any, y: Any, target: Any, groups: Any) -> tuple[Any, Any, Any, 
     else:
         table = table_from_frame(X, target=target, y=y, groups=named)
     if groups is not None and not isinstance(groups, str):
-        if len(groups) != table.n_file_rows:
-            raise DataError(f"there are {table.n_file_rows} rows but {len(groups)} groups: they must have equal length")
-        groups = np.asarray(groups)[table.rows - 1]
+        groups = as_array(groups, "groups")
+        if groups.shape[:1] != (table.n_file_rows,):
+            given = len(groups) if groups.ndim else 1
+            raise DataError(f"there are {table.n_file_rows} rows but {given} groups: they must have equal length")
+        groups = groups[table.rows - 1]
     else:
         groups = table.groups
     encoded = pd.DataFrame(table.X, columns=pd.Index(table.features, dtype=object))
@@ -268,7 +271,7 @@ def _is_complete(frame: Any, y: Any) -> bool:
         return False
     if isinstance(y, list | tuple):
         return not any(is_missing(label) for label in y)
-    return not (hasattr(y, "__array__") and bool(pd.isna(np.asarray(y)).any()))
+    return not (np.ma.is_masked(y) or (hasattr(y, "__array__") and bool(pd.isna(np.asarray(y)).any())))
 
 
 def plain_frame(frame: Any) -> pd.DataFrame:
