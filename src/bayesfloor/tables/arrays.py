@@ -28,7 +28,8 @@ class NpyFile(TableFile):
 
     def _rows(self, rows: slice, columns: Sequence[str]) -> pd.DataFrame:
         some = self._array[rows]
-        at = [self.names.index(column) for column in columns]
+        place = {name: at for at, name in enumerate(self.names)}
+        at = [place[column] for column in columns]
         if some.dtype.names:
             return pd.DataFrame.from_records(np.array(some[[some.dtype.names[i] for i in at]]))
         # Only the cells asked for are copied from disk.

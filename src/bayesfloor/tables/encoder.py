@@ -367,12 +367,12 @@ def encode_columns(raw: RawTable, keep: Sequence[str]) -> list[Encoded]:
     """Every column of the features, in order; refuse a table that has none, or that does not fit into memory."""
     wanted = {part.strip() for name in ([keep] if isinstance(keep, str) else keep) for part in (name, *name.split(","))}
     encoded: list[Encoded] = []
-    width = 0
+    width, free = 0, free_memory()
     for name in raw.frame.columns:
         part = encode_column(raw.frame[name], name, raw.rows, wanted=name in wanted)
         encoded.append(part)
         width += len(part.values)
-        if 16 * width * len(raw.rows) > free_memory():
+        if 16 * width * len(raw.rows) > free:
             raise DataError(
                 f"the columns of {raw.name} up to {quoted(name)} make {width} features of {len(raw.rows):,} rows, more "
                 "than fits into memory: drop columns, or read fewer rows (max_rows, --max-rows)"

@@ -1,6 +1,7 @@
 """Which columns and rows of a table are used, and their labels."""
 
 import difflib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -144,7 +145,7 @@ def chosen_columns(
     needs_target: bool = True,
 ) -> ChosenColumns:
     """Settle which columns are used, and what for."""
-    twice = sorted({n for n in file.names if file.names.count(n) > 1})
+    twice = sorted(n for n, times in Counter(file.names).items() if times > 1)
     if twice:
         raise DataError(f"{name} has more than one column named {listed([quoted(n) for n in twice])}: rename them")
     if target is None and needs_target and "y" in file.side_columns:
@@ -160,14 +161,17 @@ def chosen_columns(
         raise ParameterError(f"{quoted(label)} is the target: it cannot be dropped")
     if label and group == label:
         raise ParameterError(f"{quoted(label)} is the target: it cannot be the groups as well")
-    side = [n for n in file.side_columns if n not in (label, group, *kept)]
-    features = [n for n in file.names if n not in (label, group, *dropped, *side) and (not kept or n in kept)]
+    # Sets: files may have a hundred thousand columns.
+    side = {*file.side_columns} - {label, group, *kept}
+    wanted = ({*kept} if kept else {*file.names}) - {label, group, *dropped} - side
+    features = [n for n in file.names if n in wanted]
     if not features:
         raise DataError(
             f"no column of {name} is left to learn from: it has only {listed([quoted(n) for n in file.names])}"
         )
-    used = [n for n in file.names if n in {*features, label, group}]
-    return ChosenColumns(label, group, features, used, tuple(n for n in file.names if n not in used))
+    read = {*features, label, group}
+    used = [n for n in file.names if n in read]
+    return ChosenColumns(label, group, features, used, tuple(n for n in file.names if n not in read))
 
 
 def _find(names: Sequence[str], wanted: str | int, what: str, where: str) -> str:

@@ -64,7 +64,8 @@ class InMemory(TableFile):
         self.names = tuple(str(name) for name in frame.columns)
 
     def frame(self, columns: Sequence[str], labels: Sequence[str] = ()) -> pd.DataFrame:
-        return self._frame.iloc[:, [self.names.index(column) for column in columns]].set_axis(list(columns), axis=1)
+        place = {name: at for at, name in reversed([*enumerate(self.names)])}  # of two, the first
+        return self._frame.iloc[:, [place[column] for column in columns]].set_axis(list(columns), axis=1)
 
     def chunks(
         self, columns: Sequence[str], labels: Sequence[str] = (), like: Mapping[str, Any] | None = None

@@ -158,8 +158,7 @@ class DelimitedFile(TableFile):
 
     def _read(self, columns: Sequence[str], **options: Any) -> Any:
         # With usecols pandas cuts off what is too long in a line and says nothing: only for a look at single columns.
-        positions = sorted(self.names.index(column) for column in columns)
-        some = {"usecols": positions} if len(positions) == 1 else {}
+        some = {"usecols": [self.names.index(columns[0])]} if len(columns) == 1 else {}
         with self._failures():
             read = pd.read_csv(
                 self._path,
