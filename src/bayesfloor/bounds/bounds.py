@@ -17,6 +17,7 @@ from ..counting._spanning_tree import spanning_tree
 from ..errors import ParameterError
 from ..rows.keys import row_keys
 from ..rows.scaling import order_by_content
+from ..utils.checks import brief
 from ..utils.intervals import Bound
 from .held_out import certified_upper_limit, held_out_bound
 from .votes import Sample, Votes, arrange, nearest_votes, odd_near_root, vote_error
@@ -331,7 +332,7 @@ def _check_k(k: int | None, sample: Sample) -> int:
     if k is None:
         return odd_near_root(len(sample.labels))
     if not isinstance(k, numbers.Integral) or not 1 <= k <= most or k % 2 == 0:
-        raise ParameterError(f"k must be an odd whole number from 1 to {most} (rows less 2), got {k!r}")
+        raise ParameterError(f"k must be an odd whole number from 1 to {most} (rows less 2), got {brief(k)}")
     return int(k)
 
 

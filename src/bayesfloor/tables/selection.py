@@ -12,7 +12,7 @@ import pandas as pd
 
 from .._types import Codes, Counts, RowNumbers, Values
 from ..errors import DataError, ParameterError
-from ..utils.checks import listed
+from ..utils.checks import brief, listed
 from .columns import present_text, quoted
 from .open import check_fits, open_table
 from .table_file import TableFile
@@ -69,7 +69,7 @@ def raw_table(
 ) -> RawTable:
     """Columns of a file as they are; parameters as in `read_table`. `holds_labels`: all its columns are labels."""
     if max_rows is not None and (isinstance(max_rows, bool) or not isinstance(max_rows, int) or max_rows < 2):
-        raise ParameterError(f"max_rows must be a whole number of at least 2, got {max_rows!r}")
+        raise ParameterError(f"max_rows must be a whole number of at least 2, got {brief(max_rows)}")
     check_fits(path, max_rows=max_rows)
     file = open_table(path)
     return select(file, Path(path).name, target, drop, keep, groups, max_rows, random_state, needs_target, holds_labels)

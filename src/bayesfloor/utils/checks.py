@@ -15,6 +15,7 @@ __all__ = [
     "brief",
     "check_callable",
     "check_choice",
+    "check_flag",
     "check_fraction",
     "check_number",
     "check_positive",
@@ -105,6 +106,13 @@ def check_callable(name: str, value: Callable[..., Any] | None) -> None:
     """None, or something that can be called."""
     if value is not None and not callable(value):
         raise ParameterError(f"{name} must be None or a function, got {brief(value)}")
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Yes or no: a truth value, or 1 or 0 for it."""
+    if type(value).__name__ not in ("bool", "bool_", "int") or value not in (0, 1):
+        raise ParameterError(f"{name} must be True or False, got {brief(value)}")
+    return bool(value)
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
