@@ -170,8 +170,7 @@ _ALSO: dict[str, dict[str, Any]] = {
     "plan": {"speed": 1.0},
     "read_table": {"target": "label"},
     "table_from_frame": {"target": "label"},
-    "FloorStopping": {},
-    "samples_needed": {},
+    "duplicate_bounds": {"X": _labels()[:, None] + np.arange(60)[:, None] // 6},
 }
 
 

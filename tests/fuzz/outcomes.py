@@ -111,6 +111,7 @@ _context = multiprocessing.get_context("forkserver")
 
 def _start_server() -> None:
     """Start the process that others are forked from: it imports everything once."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     before = os.environ.get("PYTHONPATH")
     # It looks for what it is to import nowhere else.
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), *sys.path]))

@@ -167,7 +167,7 @@ def _check(n_nodes: int, order: int, low: float, high: float) -> tuple[int, int,
     """Return the arguments as plain numbers: exact arithmetic knows no numpy integers."""
     n_nodes = check_whole("n_nodes", n_nodes, 1, MOST_NODES)
     order = check_whole("order", order, 0, n_nodes - 1, "n_nodes less 1")
-    low, high = check_number("low", low, 0), check_number("high", high, 0)
+    low, high = check_number("low", low, 0), check_number("high", high, 0, 1e300)  # times the nodes it is finite
     if not low < high:
         raise ParameterError(f"low and high must satisfy 0 <= low < high, got low={low}, high={high}")
     return n_nodes, order, low, high

@@ -31,14 +31,14 @@ class Checkpoint:
     def __init__(self, folder: str | Path, about: dict[str, Any]) -> None:
         self._folder = Path(folder)
         manifest = self._folder / _MANIFEST
-        if self._folder.exists() and not self._folder.is_dir():
-            raise ParameterError(f"checkpoint {self._folder} is not a folder")
         try:
+            if self._folder.exists() and not self._folder.is_dir():
+                raise ParameterError(f"checkpoint {self._folder} is not a folder")
             self._folder.mkdir(parents=True, exist_ok=True)
             # A run that was killed while it wrote leaves a file under a temporary name.
             others = [entry.name for entry in self._folder.iterdir() if not is_leftover(entry)]
         except OSError as error:
-            raise ParameterError(f"cannot use {self._folder} for a checkpoint: {error}") from None
+            raise ParameterError(f"cannot use {brief(str(folder))} for a checkpoint: {error.strerror}") from None
         if not manifest.exists():
             if others:
                 raise ParameterError(

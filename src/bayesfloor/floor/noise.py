@@ -137,8 +137,8 @@ def noise_check(
     True
     """
     check_settings(effort, _LEVEL, random_state)
-    shares = tuple(np.atleast_1d(numbers_from("rhos", rhos)).tolist())
-    if not shares or not all(0 < rho <= 1 for rho in shares):
+    shares = tuple(np.ravel(numbers_from("rhos", rhos)).tolist())
+    if not shares or np.ndim(rhos) > 1 or not all(0 < rho <= 1 for rho in shares):
         raise ParameterError(f"rhos must be shares between 0 and 1, got {brief(rhos)}")
     options: dict[str, Any] = {
         "groups": groups,

@@ -17,7 +17,7 @@ from .._types import Codes, Floats
 from ..errors import DataError, ParameterError
 from ..rows.dataset import feature_matrix
 from ..rows.keys import row_keys
-from ..utils.checks import brief, check_number, check_whole, numbers_from
+from ..utils.checks import brief, check_number, check_text, check_whole, numbers_from
 from . import families
 from .families import Distribution, draw_labels
 
@@ -242,6 +242,7 @@ def from_posterior(X: ArrayLike, P: ArrayLike, name: str = "given posterior") ->
     >>> round(problem.bayes_error, 3)
     0.25
     """
+    check_text("name", name)
     points = feature_matrix(X)[0].copy()
     given = _check_probabilities(P, len(points))
     keys, group = np.unique(row_keys(points), return_inverse=True)

@@ -365,7 +365,8 @@ def learn_encoding(raw: RawTable, keep: Sequence[str] = ()) -> TableEncoding:
 
 def encode_columns(raw: RawTable, keep: Sequence[str]) -> list[Encoded]:
     """Every column of the features, in order; refuse a table that has none, or that does not fit into memory."""
-    wanted = {part.strip() for name in ([keep] if isinstance(keep, str) else keep) for part in (name, *name.split(","))}
+    asked = map(str, [keep] if isinstance(keep, str) else keep)
+    wanted = {part.strip() for name in asked for part in (name, *name.split(","))}
     encoded: list[Encoded] = []
     width, free = 0, free_memory()
     for name in raw.frame.columns:

@@ -1,6 +1,7 @@
 """Files of tables in every format that is read, each as columns by name: whole, or some rows at a time."""
 
 import io
+import os
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -9,7 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import DataError
+from ..errors import DataError, ParameterError
+from ..utils.checks import brief
 from ..utils.parallel import available_memory
 from .arff import parse_arff
 from .arrays import NpyFile, arrays_of, npy_rows, open_npz
@@ -26,6 +28,7 @@ __all__ = [
     "n_rows_of",
     "open_arrays",
     "open_table",
+    "path_of",
     "table_bytes",
 ]
 
@@ -79,7 +82,7 @@ def open_table(path: str | Path) -> TableFile:
     ...
     bayesfloor.errors.DataError: there is no file table.xlsx
     """
-    path = Path(path)
+    path = path_of(path)
     if path.is_dir():
         raise DataError(f"{path} is a directory: name a file in it")
     if not path.exists():
@@ -91,6 +94,17 @@ def open_table(path: str | Path) -> TableFile:
         raise DataError(f"{path.name} is empty")
     with _damage(path):
         return _Guarded(_READERS[suffix](path), path.name)
+
+
+def path_of(path: Any) -> Path:
+    """The name of a file, whether or not there is one."""
+    if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
+        raise ParameterError(f"the name of a file is needed, got {brief(path)}")
+    try:
+        Path(path).exists()
+    except OSError as error:  # a name that is too long
+        raise DataError(f"there is no file {brief(str(path))}: {error.strerror}") from None
+    return Path(path)
 
 
 def open_arrays(path: str | Path) -> dict[str, Any]:
@@ -172,7 +186,7 @@ def _suffix(path: Path) -> str:
 
 def table_bytes(path: str | Path) -> int:
     """Memory that a file takes when it is read whole, about; 0 if there is none."""
-    path = Path(path)
+    path = path_of(path)
     if not path.is_file():
         return 0
     suffix = _suffix(path)
@@ -186,7 +200,7 @@ def table_bytes(path: str | Path) -> int:
 
 def check_fits(path: str | Path, *, max_rows: int | None) -> None:
     """Refuse, before it is read, a file that will not fit into memory."""
-    path = Path(path)
+    path = path_of(path)
     if not path.is_file() or (max_rows is not None and _suffix(path) not in _WHOLE):
         return
     needed, free = table_bytes(path), free_memory()

@@ -12,7 +12,7 @@ import pandas as pd
 
 from .._types import Codes, Counts, RowNumbers, Values
 from ..errors import DataError, ParameterError
-from ..utils.checks import brief, listed
+from ..utils.checks import brief, check_seed, check_whole, listed
 from .columns import present_text, quoted
 from .open import check_fits, open_table
 from .table_file import TableFile
@@ -68,8 +68,7 @@ def raw_table(
     holds_labels: bool = False,
 ) -> RawTable:
     """Columns of a file as they are; parameters as in `read_table`. `holds_labels`: all its columns are labels."""
-    if max_rows is not None and (isinstance(max_rows, bool) or not isinstance(max_rows, int) or max_rows < 2):
-        raise ParameterError(f"max_rows must be a whole number of at least 2, got {brief(max_rows)}")
+    _check_rows(max_rows, random_state)
     check_fits(path, max_rows=max_rows)
     file = open_table(path)
     return select(file, Path(path).name, target, drop, keep, groups, max_rows, random_state, needs_target, holds_labels)
@@ -88,6 +87,7 @@ def select(
     holds_labels: bool = False,
 ) -> RawTable:
     """Settle which columns and rows are used, and read them."""
+    _check_rows(max_rows, random_state)
     columns = chosen_columns(file, name, target, drop, keep, groups, needs_target)
     label = columns.label
     notes = list(file.notes)
@@ -123,6 +123,12 @@ def select(
         columns.group,
         columns.left_out,
     )
+
+
+def _check_rows(max_rows: Any, random_state: Any) -> None:
+    if max_rows is not None:
+        check_whole("max_rows", max_rows, 2)
+    check_seed(random_state)
 
 
 class ChosenColumns(NamedTuple):
@@ -176,7 +182,7 @@ def chosen_columns(
 
 def _find(names: Sequence[str], wanted: str | int, what: str, where: str) -> str:
     """Column of this name, or at this position."""
-    text = str(wanted)
+    text = wanted if isinstance(wanted, str) else brief(wanted, 1000)
     if text in names:
         return text
     try:
@@ -194,8 +200,12 @@ def _find(names: Sequence[str], wanted: str | int, what: str, where: str) -> str
 
 def _names(names: Sequence[str], wanted: Sequence[str], what: str, where: str) -> list[str]:
     found = []
-    for name in [wanted] if isinstance(wanted, str) else wanted:
-        parts = str(name).split(",")
+    try:
+        several = [wanted] if isinstance(wanted, str) else list(wanted)
+    except TypeError:
+        raise ParameterError(f"{what} must be a list of columns, got {brief(wanted)}") from None
+    for name in several:
+        parts = name.split(",") if isinstance(name, str) else ()
         if name not in names and len(parts) > 1 and all(part.strip() in names for part in parts):
             found += [part.strip() for part in parts]
         else:

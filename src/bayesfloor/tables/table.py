@@ -14,7 +14,7 @@ from .._types import Codes, Floats, RowNumbers, Values
 from ..errors import BayesfloorWarning, DataError, DataTypeError, ParameterError
 from ..rows.dataset import as_array
 from ..rows.labels import encode_labels, is_missing, plain
-from ..utils.checks import listed
+from ..utils.checks import check_text, listed
 from .columns import Column
 from .encoder import accounts, column_notes, encode_columns, identifier_warning
 from .selection import RawTable, raw_table, select
@@ -184,6 +184,7 @@ def table_from_frame(
     >>> table_from_frame(frame, target="buys").X.tolist()
     [[20.0, 0.0], [30.0, 1.0], [40.0, 0.0], [50.0, 0.0]]
     """
+    check_text("name", name)
     table = plain_frame(frame)
     labels = "y"
     if y is not None:
@@ -192,7 +193,7 @@ def table_from_frame(
         while labels in table.columns:
             labels += "'"
         table = table.assign(**{labels: _plain_labels(y, len(table)).set_axis(table.index)})
-        keep, target = [*keep, labels] if keep else keep, labels
+        target = labels
     raw = select(InMemory(table), name, target, drop, keep, groups, max_rows, random_state)
     return _encode(raw, keep)
 

@@ -20,6 +20,7 @@ __all__ = [
     "check_number",
     "check_positive",
     "check_seed",
+    "check_text",
     "check_whole",
     "draw_seed",
     "listed",
@@ -104,8 +105,15 @@ def real_from(value: Any) -> float | None:
 
 def check_callable(name: str, value: Callable[..., Any] | None) -> None:
     """None, or something that can be called."""
-    if value is not None and not callable(value):
+    if value is not None and (not callable(value) or isinstance(value, type)):
         raise ParameterError(f"{name} must be None or a function, got {brief(value)}")
+
+
+def check_text(name: str, value: Any) -> str:
+    """Text."""
+    if not isinstance(value, str):
+        raise ParameterError(f"{name} must be text, got {brief(value)}")
+    return value
 
 
 def check_flag(name: str, value: Any) -> bool:
@@ -132,7 +140,8 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
 
 def check_seed(random_state: Any) -> None:
     """A seed is a whole number, 0 or more."""
-    if isinstance(random_state, bool) or not isinstance(random_state, Integral) or random_state < 0:
+    is_whole = isinstance(random_state, Integral) and not isinstance(random_state, bool)
+    if not is_whole or not 0 <= random_state < 2**128:  # numpy takes any, but more say no more
         raise ParameterError(f"random_state must be a whole number, 0 or more; got {brief(random_state)}")
 
 
