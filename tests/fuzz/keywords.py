@@ -4,6 +4,7 @@ import ast
 import datetime
 import inspect
 import math
+import tempfile
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
@@ -18,7 +19,7 @@ import pandas as pd
 import bayesfloor as bf
 from fuzz.outcomes import attempt
 
-__all__ = ["BAD_VALUES", "functions", "try_bad_values"]
+__all__ = ["BAD_VALUES", "functions", "random_call", "try_bad_values"]
 
 # Records that functions return: nobody is meant to make one.
 _RECORDS = {"Bound", "Comparison", "ConfidenceInterval", "FloorResult", "Plan", "Table", "Problem", "ArenaResult"}
@@ -178,21 +179,10 @@ def try_bad_values(name: str, folder: str) -> Iterator[tuple[str, str, str]]:
     """Call a function with each bad value in each of its parameters."""
     function = functions()[name]
     parameters = inspect.signature(function).parameters
-    known = _given(Path(folder))
-    if name == "bounds.held_out_bound":
-        from sklearn.naive_bayes import GaussianNB
-
-        known["classifiers"] = [GaussianNB()]
-    good = {}
-    for parameter in parameters.values():
-        if parameter.default is parameter.empty and parameter.kind not in (
-            parameter.VAR_KEYWORD,
-            parameter.VAR_POSITIONAL,
-        ):
-            if parameter.name not in known:
-                yield f"{name}({parameter.name})", "wrong and silent", "fuzz/keywords.py knows no value for it"
-                return
-            good[parameter.name] = known[parameter.name]
+    good, unknown = _usual(name, Path(folder))
+    if unknown:
+        yield f"{name}({unknown})", "wrong and silent", "fuzz/keywords.py knows no value for it"
+        return
     calls = [{**good, **also} for key, also in _ALSO.items() if key.partition(",")[0] == name] or [good]
     for usual in calls:
         yield f"{name} as it is meant", "begun", ""
@@ -206,6 +196,33 @@ def try_bad_values(name: str, folder: str) -> Iterator[tuple[str, str, str]]:
                 yield case, "begun", ""
                 arguments = {**usual, parameter.name: value}
                 yield case, *attempt(lambda arguments=arguments: _call(function, arguments))
+
+
+def _usual(name: str, folder: Path) -> tuple[dict[str, Any], str]:
+    """Values for the parameters that a function needs; and the first that has none here."""
+    known = _given(folder)
+    if name == "bounds.held_out_bound":
+        from sklearn.naive_bayes import GaussianNB
+
+        known["classifiers"] = [GaussianNB()]
+    needed = [
+        parameter.name
+        for parameter in inspect.signature(functions()[name]).parameters.values()
+        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
+    ]
+    unknown = next((parameter for parameter in needed if parameter not in known), "")
+    return {parameter: known.get(parameter) for parameter in needed}, unknown
+
+
+def random_call(name: str, values: list[Any], rng: np.random.Generator) -> Any:
+    """Call a function with these values in parameters drawn at random."""
+    function = functions()[name]
+    parameters = [p.name for p in inspect.signature(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    with tempfile.TemporaryDirectory() as folder:
+        usual = {**_usual(name, Path(folder))[0], **_ALSO.get(name, {})}
+        for value in values:
+            usual[parameters[rng.integers(len(parameters))]] = value
+        return _call(function, usual)
 
 
 def _call(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:

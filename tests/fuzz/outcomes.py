@@ -116,7 +116,7 @@ def _start_server() -> None:
     # It looks for what it is to import nowhere else.
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), *sys.path]))
     try:
-        _context.set_forkserver_preload(["fuzz.preloaded", "fuzz.keywords"])
+        _context.set_forkserver_preload(["fuzz.preloaded", "fuzz.inputs"])
         forkserver.ensure_running()
     finally:
         os.environ.pop("PYTHONPATH")
