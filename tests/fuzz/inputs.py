@@ -113,7 +113,7 @@ def _scores(rng: np.random.Generator) -> Any:
 def _frames(rng: np.random.Generator) -> Any:
     n = int(rng.choice([3, 40, 60]))
     frame = pd.DataFrame({f"x{j}": column for j, column in enumerate(_columns(rng, n).T)}).astype(object)
-    frame["kind"] = rng.choice(["red", "green", "blue"], n).astype(object)
+    frame["kind"] = pd.Series(rng.choice(["red", "green", "blue"], n), dtype=object)
     for _ in range(rng.integers(0, 4)):
         words = [*_MESSY, *_CELLS]
         frame.iloc[rng.integers(n), rng.integers(frame.shape[1])] = words[rng.integers(len(words))]

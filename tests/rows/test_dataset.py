@@ -212,6 +212,17 @@ def test_a_column_of_hardly_anything_is_no_nan(column: list[float]) -> None:
     assert len(np.unique(points[:, 2])) == 2
 
 
+def test_the_largest_numbers_have_a_middle_and_a_radius() -> None:
+    X, y = _whole_numbers()
+    huge = np.ldexp(X, 1015)
+    gap = pd.DataFrame({"a": np.abs(huge[:, 0]).astype(object), "label": y})
+    gap.loc[3, "a"] = None
+    assert np.isfinite(table_from_frame(gap, target="label").X).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayesfloorWarning)
+        assert np.isfinite(BenchmarkLearner(standardize=False, n_jobs=1).fit(huge, y).radii_).all()
+
+
 # --- numbers that are none --------------------------------------------------------------------------------------------
 
 

@@ -247,7 +247,8 @@ class BenchmarkLearner(BaseEstimator):
         self._set_errors(terms, own, data, priors)
         self._set_interval(errors, own, data, priors)
         self.leave_one_out_error_ = float(_class_means(loo_errors, own, data.n_classes) @ priors)
-        self.radii_, self.weights_ = radii * unit, weights
+        with np.errstate(over="ignore"):  # balls that hold everything may reach beyond the largest number
+            self.radii_, self.weights_ = np.minimum(radii * unit, np.finfo(np.float64).max), weights
         self.occupancy_ = Occupancy.of(n_neighbours, self.radii_, weights)
         self.classes_, self.priors_ = data.classes, priors
         self.n_features_in_, self.notes_ = data.n_columns, data.notes

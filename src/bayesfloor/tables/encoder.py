@@ -197,7 +197,7 @@ def _learn(cells: Cells, found: _Found) -> Encoded:
         n_distinct = len(reading.texts(cells).levels)
     else:
         n_distinct = len(pd.unique(parts[0][1][~absent]))
-    medians = tuple(float(np.median(values[~absent] if n_missing else values)) for _, values in parts)
+    medians = tuple(_median(values[~absent] if n_missing else values) for _, values in parts)
     recipe = Recipe(reading, medians, n_missing > 0, tuple(range(len(parts) + (n_missing > 0))))
     filled = recipe.fill(parts, cells.name)
     used = tuple(i for i, (_, values) in enumerate(filled) if (values != values[0]).any())
@@ -206,6 +206,19 @@ def _learn(cells: Cells, found: _Found) -> Encoded:
     column = Column(cells.name, found.kind, n_missing, n_distinct, "feature", found.note, found.is_remarkable)
     names, columns = zip(*(filled[i] for i in used), strict=True)
     return Encoded(column, names, columns, replace(recipe, used=used))
+
+
+def _median(values: Floats) -> float:
+    """The middle value; of two near 1.8e308 numpy's mean would be infinite.
+
+    Examples
+    --------
+    >>> _median(np.array([1.0, 2.0])), _median(np.array([1.6e308, 1.6e308]))
+    (1.5, 1.6e+308)
+    """
+    with np.errstate(over="ignore"):
+        median = float(np.median(values))
+    return median if np.isfinite(median) else float(np.ldexp(np.median(np.ldexp(values, -2)), 2))
 
 
 def _identifier(name: str, n_missing: int, n_distinct: int, *, is_number: bool = False) -> Column:

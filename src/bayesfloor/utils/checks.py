@@ -208,5 +208,6 @@ def check_fraction(name: str, value: Any) -> float:
     """A number strictly between 0 and 1."""
     number = real_from(value)
     if number is None or not 0 < number < 1:
-        raise ParameterError(f"{name} must lie between 0 and 1, got {brief(value)}")
+        must = "be a number" if number is None else "lie"
+        raise ParameterError(f"{name} must {must} between 0 and 1, got {brief(value)}")
     return number
