@@ -3,13 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := $(BIN)/python
 
-.PHONY: help demo test test-slow test-oldest lint check docs evidence leaderboard bench paper frameworks clean
+.PHONY: help demo test test-slow test-oldest fuzz lint check docs evidence leaderboard bench paper frameworks clean
 
 help:
 	@echo "make demo      a report of the floor of a bundled table, bayesfloor-demo.html"
 	@echo "make test      run the tests, all but the long ones"
 	@echo "make test-slow  run the long ones: claims that are averages over many samples"
 	@echo "make test-oldest  run the tests with the oldest versions that pyproject.toml allows, in .venv-oldest"
+	@echo "make fuzz      20,000 bad inputs, and a table of what they came to"
 	@echo "make check     tests, lint and types (make lint for the last two alone)"
 	@echo "make docs      the reference of all functions, from their docstrings (build/api)"
 	@echo "make evidence  regenerate every measured figure (long)"
@@ -55,6 +56,10 @@ test-slow: .venv/for-test
 
 test-oldest: .venv-oldest/made
 	.venv-oldest/bin/python -m pytest --numprocesses auto --dist worksteal -m "not slow"
+
+# Nothing may crash, raise what is not the package's own, or be wrong and silent.
+fuzz: .venv/for-test
+	cd tests && OPENBLAS_NUM_THREADS=1 ../$(RUN) -m fuzz.runner --inputs 20000
 
 check: test lint
 

@@ -327,10 +327,37 @@ def test_probabilities_that_are_refused(P, message):
         calibrated_soft_label_error(P, [0, 1])
 
 
-@pytest.mark.parametrize("P", [[["a", "b"], ["c", "d"]], [[0.5, 0.5], [1.0]]])
-def test_tables_that_are_no_numbers(P):
-    with pytest.raises(DataTypeError, match="P must be a table of numbers"):
+@pytest.mark.parametrize(
+    ("P", "error", "message"),
+    [
+        ([["a", "b"], ["c", "d"]], DataTypeError, "P holds values of type <U1, for example 'a'"),
+        ([[0.5, 0.5], [1.0]], DataError, "P is not a rectangular table"),
+        (np.full((4, 2), 0.5 + 1j), DataError, "Complex data not supported"),
+        (np.full((4, 2), 0.5 + 1j, dtype=object), DataError, "Complex data not supported"),
+    ],
+)
+def test_tables_that_are_no_numbers(P, error, message):
+    with pytest.raises(error, match=message):
         soft_label_error(P)
+
+
+def test_masked_entries_are_no_probabilities():
+    P = np.ma.masked_array([[0.9, 0.1], [0.2, 0.8], [0.0, 1.0]], mask=[[0, 0], [1, 1], [0, 0]])
+    with pytest.raises(DataError, match="P has 2 masked values, the first in row 1"):
+        soft_label_error(P)
+    with pytest.raises(DataError, match="P has 2 masked values"):
+        calibrated_soft_label_error(P, [0, 1, 1])
+    with pytest.raises(ParameterError, match="n_votes must be numbers, and some are masked"):
+        soft_label_error([[3, 2], [1, 4]], np.ma.masked_array([5, 5], mask=[0, 1]))
+    nothing_hidden = np.ma.masked_array([[0.9, 0.1], [0.2, 0.8]], mask=False)
+    assert soft_label_error(nothing_hidden).error == soft_label_error(nothing_hidden.data).error
+
+
+def test_votes_beyond_any_count():
+    with pytest.raises(ParameterError, match="n_votes must be whole numbers from 2 to 9007199254740992"):
+        soft_label_error([[0.5, 0.5], [1.0, 0.0]], 2**64)
+    with pytest.raises(ParameterError, match="n_votes must be numbers that float64 can hold"):
+        soft_label_error([[0.5, 0.5], [1.0, 0.0]], 10**400)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,18 @@
+import sys
+import warnings
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
-from bayesfloor import DataError, DataTypeError
+import bayesfloor as bf
+from bayesfloor import BayesfloorWarning, BenchmarkLearner, DataError, DataTypeError, table_from_frame
+from bayesfloor.rows import scaling
 from bayesfloor.rows.dataset import validate
+from bayesfloor.rows.labels import encode_labels
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 5.0], [3.0, 3.0]])
 Y = [0, 1, 0, 1]
@@ -162,3 +170,125 @@ def test_longdouble_overflow_is_named():
     huge[1, 1] = np.longdouble(10) ** 400
     with pytest.raises(DataError, match=r"1 infinity .*too large.*row 1, column 1"):
         validate(huge, Y)
+
+
+# --- values near the ends of what float64 holds -----------------------------------------------------------------------
+
+
+def _whole_numbers() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    return np.round((rng.normal(size=(200, 2)) + 1.5 * y[:, None]) * 64), y
+
+
+@pytest.mark.parametrize("exponent", [-600, -1010, -1040, -1066])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_denormal_columns_are_scaled_exactly(exponent: int, standardize: bool) -> None:
+    X, y = _whole_numbers()
+    tiny = np.ldexp(X, exponent)
+    learner = BenchmarkLearner(standardize=standardize, n_jobs=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayesfloorWarning)
+        expected, found = clone(learner).fit(X, y), clone(learner).fit(tiny, y)
+    assert found.bayes_error_ == expected.bayes_error_ > 0
+    assert expected.reliable_
+    assert found.reliable_ == (exponent == -600), "float64 runs out of digits there"
+    for unit_variance in (True, False):
+        points, unit = scaling.standardize(tiny, unit_variance=unit_variance)
+        assert np.array_equal(points, scaling.standardize(X, unit_variance=unit_variance)[0])
+        assert 0 < unit < np.inf
+
+
+@pytest.mark.parametrize("column", [[0.0, 5e-324], [1e-310, 2e-310], [-5e-324, 5e-324], [5e-324, 1.0]])
+def test_a_column_of_hardly_anything_is_no_nan(column: list[float]) -> None:
+    X, y = _whole_numbers()
+    X = np.column_stack([X, np.resize(column, len(X))])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayesfloorWarning)
+        learner = BenchmarkLearner(n_jobs=1).fit(X, y)
+    assert 0 <= learner.bayes_error_ <= 0.5
+    points, _ = scaling.standardize(X, unit_variance=True)
+    assert np.isfinite(points).all()
+    assert len(np.unique(points[:, 2])) == 2
+
+
+def test_the_largest_numbers_have_a_middle_and_a_radius() -> None:
+    X, y = _whole_numbers()
+    huge = np.ldexp(X, 1015)
+    gap = pd.DataFrame({"a": np.abs(huge[:, 0]).astype(object), "label": y})
+    gap.loc[3, "a"] = None
+    assert np.isfinite(table_from_frame(gap, target="label").X).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayesfloorWarning)
+        assert np.isfinite(BenchmarkLearner(standardize=False, n_jobs=1).fit(huge, y).radii_).all()
+
+
+# --- numbers that are none --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "value",
+    [np.complex128(1 + 2j), 1j, np.array(1j), np.datetime64("2024-01-01"), np.timedelta64(3, "D"), np.array("3")],
+)
+def test_scalars_that_convert_silently_are_refused(value) -> None:
+    X = np.empty((4, 2), dtype=object)
+    X[:] = [[0.0, 1], [2.5, 3], [1.0, 7], [4.0, 4]]
+    X[2, 1] = value
+    for given in (X, X.tolist()):
+        with pytest.raises((DataError, DataTypeError), match=r"Complex data not supported|row 2, 'column 1'|values of"):
+            validate(given, [0, 1, 0, 1])
+
+
+def test_what_is_masked_is_missing() -> None:
+    X, y = _whole_numbers()
+    hidden = np.ma.masked_array(X, mask=False)
+    hidden[3, 1] = np.ma.masked
+    with pytest.raises(DataError, match="X has 1 masked values, the first in row 3"):
+        validate(hidden, y)
+    labels = np.ma.masked_array(y, mask=np.arange(len(y)) == 5)
+    for given in (labels, [*y[:5].tolist(), np.ma.masked, *y[6:].tolist()]):
+        with pytest.raises(DataError, match=r"1 missing labels .* the first at row 5"):
+            validate(X, given)
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    assert len(table_from_frame(frame, y=labels).y) == len(y) - 1
+    with pytest.raises(DataError, match="groups has 1 masked values"):
+        bf.estimate(table_from_frame(frame, y=y), groups=np.ma.masked_array(np.arange(200) // 2, mask=labels.mask))
+
+
+def test_masked_scores_are_missing() -> None:
+    y = np.arange(100) % 2
+    for mask in (np.arange(100) == 7, np.ones(100, dtype=bool)):
+        with pytest.raises(DataError, match=f"scores has {mask.sum()} masked values"):
+            bf.from_scores(np.ma.masked_array(np.linspace(0, 1, 100), mask=mask), y)
+    with pytest.raises(DataError, match="scores is not a rectangular table"):
+        bf.from_scores([[0.1, 0.9], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        (([1],), "row 3 holds a tuple"),
+        ([1], "row 3 holds a list"),
+        (Decimal("sNaN"), "1 missing labels"),
+        (Decimal("NaN"), "1 missing labels"),
+    ],
+)
+def test_labels_that_cannot_be_told_apart(label, message: str) -> None:
+    with pytest.raises((DataError, DataTypeError), match=message):
+        validate([[float(i)] for i in range(6)], ["a", "b", "a", label, "a", "b"])
+
+
+def test_labels_of_any_size() -> None:
+    data = validate([[float(i)] for i in range(6)], [10**5000, 2] * 3)
+    assert data.labels.tolist() == [1, 0] * 3
+    with pytest.raises(DataError, match="class a value of type int has only one sample"):
+        validate([[float(i)] for i in range(5)], [0, 1, 0, 1, 10**5000])
+
+
+def test_one_long_label_does_not_widen_the_others() -> None:
+    long = ["x" * 20_000, "y" * 20_000]
+    classes, codes = encode_labels(["a", "b"] * 9_000 + long)
+    assert classes.tolist() == ["a", "b", *long]
+    assert codes.tolist() == [0, 1] * 9_000 + [2, 3]
+    assert sys.getsizeof(classes) < 1000
+    assert encode_labels(["a", "a\0"])[0].tolist() == ["a", "a\0"]

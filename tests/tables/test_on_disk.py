@@ -306,7 +306,7 @@ def test_arrays_stay_on_disk(tmp_path, monkeypatch) -> None:
     ):
         np.save(tmp_path / "a.npy", array)
         file = open_table(tmp_path / "a.npy")
-        assert isinstance(file._array, np.memmap)
+        assert isinstance(file._file._array, np.memmap)
         assert list(file.names) == names
         parts = list(file.chunks(names[::-1]))
         assert [len(part) for part in parts] == [4, 4, 2]

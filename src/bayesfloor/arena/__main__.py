@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from ..errors import ParameterError
 from ..problems.problems import get, names
+from ..utils.checks import brief
 from ..utils.files import check_writable, write_file
 from ..utils.progress import TerminalProgress
 from .arena import default_estimators, run
@@ -74,7 +75,7 @@ def _run(options: argparse.Namespace, command: str) -> int:
             if name not in estimators:
                 near = difflib.get_close_matches(name, estimators, n=3, cutoff=0.3)
                 raise ParameterError(
-                    f"there is no estimator named {name!r}; near ones: {', '.join(near) or ', '.join(estimators)}"
+                    f"there is no estimator named {brief(name)}; near ones: {', '.join(near) or ', '.join(estimators)}"
                 )
         estimators = {name: estimators[name] for name in options.estimators}
     picture = None if options.leaderboard is None else options.leaderboard.with_suffix(".svg")

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from ..errors import DataError, ParameterError
 from ..problems.problems import Problem, get, names
-from ..utils.checks import check_whole
+from ..utils.checks import brief, check_whole
 from ..utils.parallel import Progress, n_threads
 from ..utils.sources import source_key
 from .leaderboard import ArenaResult, Record
@@ -240,7 +240,7 @@ def _parse(answer: Any) -> tuple[float, float | None, float | None]:
     else:
         parts = answer if isinstance(answer, tuple) else (answer,)
     if len(parts) not in (1, 3):
-        raise ParameterError(f"an estimator must return a number or (estimate, low, high), got {answer!r}")
+        raise ParameterError(f"an estimator must return a number or (estimate, low, high), got {brief(answer)}")
     numbers = [float(part) for part in parts]
     if not np.isfinite(numbers).all():
         raise ParameterError(f"the estimate is not finite: {answer!r}")
@@ -253,7 +253,7 @@ def _check_sizes(arena: Sequence[Problem], sizes: Sequence[int], n_seeds: int) -
     """Sizes as plain numbers, each once."""
     repeated = [p.name for i, p in enumerate(arena) if p.name in {q.name for q in arena[:i]}]
     if repeated:
-        raise ParameterError(f"two problems are named {repeated[0]!r}: give them different names")
+        raise ParameterError(f"two problems are named {brief(repeated[0])}: give them different names")
     wanted = list(sizes) if isinstance(sizes, Iterable) else [sizes]
     if not arena or not wanted:
         raise ParameterError("at least one problem and one size are needed")

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._types import BallCounts, Codes, Floats
+from ..utils.checks import check_number, check_whole
 
 __all__ = [
     "apply_floor",
@@ -195,5 +196,6 @@ def cover_hart_lower(error: float, n_classes: int) -> float:
     >>> round(cover_hart_lower(0.42, 2), 12)  # 2 E (1 - E) = 0.42 at E = 0.3
     0.3
     """
+    error, n_classes = check_number("error", error, 0, 1), check_whole("n_classes", n_classes, 2)
     most = (n_classes - 1) / n_classes
     return most * (1 - float(np.sqrt(max(0.0, 1 - error / most))))

@@ -31,6 +31,7 @@ __all__ = ["BenchmarkLearner"]
 # Centres where the rows lie in blocks and nobody says how many: their number, not that of the rows, then decides how
 # long it takes, and twenty thousand leave a standard error of 0.3 % at most.
 _BLOCK_QUERIES = 20_000
+_TINY = -996  # exponent of 1e-300
 
 
 class BenchmarkLearner(BaseEstimator):
@@ -190,7 +191,12 @@ class BenchmarkLearner(BaseEstimator):
         """
         check_numbers(self.get_params(deep=False))
         with open_blocks(X, y, self.progress) as (blocks, data):
-            self._fit(blocks, data)
+            standard = self._fit(blocks, data)
+        if standard.exponents.min(initial=0) < _TINY:
+            self.reasons_ += (
+                "a column varies by less than 1e-300, where float64 runs out of digits: multiply it by a power of 10",
+            )
+            self.reliable_ = False
         return self._set_names(hasattr(X, "columns"), data)._warn()
 
     def fit_blocks(self, blocks: Blocks, data: Dataset) -> Self:
@@ -207,7 +213,7 @@ class BenchmarkLearner(BaseEstimator):
         self._fit(blocks, data)
         return self._set_names(False, data)._warn()
 
-    def _fit(self, blocks: Blocks, data: Dataset) -> None:
+    def _fit(self, blocks: Blocks, data: Dataset) -> Standard:
         self._settle(data)
         reference = rows_at(blocks, reference_rows(blocks.n_samples))[0]
         standard = Standard.of(reference, unit_variance=self.standardize)
@@ -219,6 +225,7 @@ class BenchmarkLearner(BaseEstimator):
             terms = self.sample_error_
             self.sample_error_ = np.full(data.n_samples, np.nan)
             self.sample_error_[self.centres_] = terms
+        return standard
 
     def _settle(self, data: Dataset) -> tuple[RadiusRule, Floats, str | list[int]]:
         """Rule, target priors and class order; refused before anything takes long."""
@@ -240,7 +247,8 @@ class BenchmarkLearner(BaseEstimator):
         self._set_errors(terms, own, data, priors)
         self._set_interval(errors, own, data, priors)
         self.leave_one_out_error_ = float(_class_means(loo_errors, own, data.n_classes) @ priors)
-        self.radii_, self.weights_ = radii * unit, weights
+        with np.errstate(over="ignore"):  # balls that hold everything may reach beyond the largest number
+            self.radii_, self.weights_ = np.minimum(radii * unit, np.finfo(np.float64).max), weights
         self.occupancy_ = Occupancy.of(n_neighbours, self.radii_, weights)
         self.classes_, self.priors_ = data.classes, priors
         self.n_features_in_, self.notes_ = data.n_columns, data.notes

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from .._types import BallCounts, Codes, Counts, Floats, RowNumbers
 from ..errors import ParameterError
 from ..rows.blocks import LARGE
-from ..utils.checks import check_fraction, check_positive, check_whole, numbers_from
+from ..utils.checks import brief, check_fraction, check_number, check_positive, check_whole, numbers_from
 from ..utils.parallel import Progress
 from .error import neighbour_shares
 from .weights import minimum_norm_weights
@@ -100,8 +100,9 @@ class AdaptiveRadii:
 
     def __post_init__(self) -> None:
         check_fraction("smallest", self.smallest)
-        if not 0 < self.shrink <= 1:
-            raise ParameterError(f"shrink must lie in (0, 1], got {self.shrink}")
+        check_number("smallest", self.smallest, 1e-3)
+        check_positive("shrink", self.shrink)
+        check_number("shrink", self.shrink, 1e-6, 1)
         check_whole("max_probes", self.max_probes, 2)
 
     def node_interval(self) -> tuple[float, float]:
@@ -219,11 +220,11 @@ class GivenRadii:
     def __init__(self, values: ArrayLike) -> None:
         array = numbers_from("radii", values)
         if array.ndim != 1 or array.size == 0:
-            raise ParameterError(f"radii must be a non-empty list of numbers, got {values!r}")
+            raise ParameterError(f"radii must be a non-empty list of numbers, got {brief(values)}")
         if not np.isfinite(array).all() or (array <= 0).any():
-            raise ParameterError(f"radii must be positive and finite, got {array.tolist()}")
+            raise ParameterError(f"radii must be positive and finite, got {brief(array.tolist())}")
         if len(np.unique(array)) < array.size:
-            raise ParameterError(f"radii must be distinct, got {array.tolist()}")
+            raise ParameterError(f"radii must be distinct, got {brief(array.tolist())}")
         object.__setattr__(self, "values", tuple(np.sort(array).tolist()))
 
     def node_interval(self) -> tuple[float, float]:

@@ -1,6 +1,5 @@
 """What the user asked for, checked, and settled against the data."""
 
-import numbers
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
@@ -11,9 +10,19 @@ from .._types import Floats
 from ..errors import ParameterError
 from ..rows.dataset import Dataset
 from ..rows.labels import plain
-from ..utils.checks import numbers_from
+from ..utils.checks import (
+    MOST,
+    brief,
+    check_callable,
+    check_flag,
+    check_fraction,
+    check_number,
+    check_whole,
+    numbers_from,
+)
+from ..utils.parallel import n_threads
 from .radii import AdaptiveRadii, GivenRadii, PaperRadii, RadiusRule
-from .weights import arithmetic_weights, chebyshev_weights, minimum_norm_weights, uniform_weights
+from .weights import MOST_NODES, arithmetic_weights, chebyshev_weights, minimum_norm_weights, uniform_weights
 
 __all__ = ["check_numbers", "class_sequence", "ensemble", "radius_rule", "target_priors"]
 
@@ -24,30 +33,24 @@ _WEIGHTS = ("chebyshev", "arithmetic", "uniform")
 def check_numbers(parameters: Mapping[str, Any]) -> None:
     """Refuse parameters of `BenchmarkLearner` that are out of range whatever the data."""
     if not isinstance(parameters["weights"], str) or parameters["weights"] not in _WEIGHTS:
-        raise ParameterError(f"weights must be one of {_WEIGHTS}, got {parameters['weights']!r}")
+        raise ParameterError(f"weights must be one of {_WEIGHTS}, got {brief(parameters['weights'])}")
     if parameters["weights"] == "uniform" and parameters["order"]:
         raise ParameterError(f"uniform weights have no vanishing moments: leave out order={parameters['order']}")
-    for name in ("confidence_level", "ratio_floor"):
-        if not isinstance(parameters[name], numbers.Real):
-            raise ParameterError(f"{name} must be a number, got {parameters[name]!r}")
-    if not 0 < parameters["confidence_level"] < 1:
-        raise ParameterError(f"confidence_level must lie between 0 and 1, got {parameters['confidence_level']}")
-    if not 0 <= parameters["ratio_floor"] <= 1:
-        raise ParameterError(f"ratio_floor must lie in [0, 1], got {parameters['ratio_floor']}")
-    for name, least in (("n_nodes", 1), ("order", 0), ("max_queries", 1)):
-        value = parameters[name]
-        if value is not None and not (isinstance(value, numbers.Integral) and int(value) >= least):
-            raise ParameterError(f"{name} must be None or a whole number of at least {least}, got {value!r}")
-    n_jobs = parameters["n_jobs"]
-    if n_jobs is not None and not (isinstance(n_jobs, numbers.Integral) and n_jobs != 0):
-        raise ParameterError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
+    check_fraction("confidence_level", parameters["confidence_level"])
+    check_number("ratio_floor", parameters["ratio_floor"], 0, 1)
+    for name, least, most in (("n_nodes", 1, MOST_NODES), ("order", 0, MOST_NODES), ("max_queries", 1, MOST)):
+        if parameters[name] is not None:
+            check_whole(name, parameters[name], least, most)
+    check_flag("standardize", parameters["standardize"])
+    check_callable("progress", parameters["progress"])
+    n_threads(parameters["n_jobs"])
 
 
 def radius_rule(radii: str | RadiusRule | ArrayLike) -> RadiusRule:
     """Rule behind a name, a rule object, or an array of radii."""
     if isinstance(radii, str):
         if radii not in ("adaptive", "paper"):
-            raise ParameterError(f"radii must be 'adaptive', 'paper', a rule or an array, got {radii!r}")
+            raise ParameterError(f"radii must be 'adaptive', 'paper', a rule or an array, got {brief(radii)}")
         return AdaptiveRadii() if radii == "adaptive" else PaperRadii()
     if isinstance(radii, type):
         raise ParameterError(f"radii must be a rule such as {radii.__name__}(), with its brackets")
@@ -87,19 +90,19 @@ def target_priors(priors: str | Mapping[Hashable, float] | ArrayLike, classes: N
     """Class shares to estimate the floor for, in the order of the sorted labels."""
     if isinstance(priors, str):
         if priors != "balanced":
-            raise ParameterError(f"priors must be None, 'balanced' or numbers, got {priors!r}")
+            raise ParameterError(f"priors must be None, 'balanced' or numbers, got {brief(priors)}")
         return np.full(len(classes), 1 / len(classes))
     labels = plain(classes)
     if hasattr(priors, "items"):  # a mapping, or a pandas Series with the labels as its index
         by_label = dict(priors.items())
         if set(by_label) != set(labels):
-            raise ParameterError(f"priors must name exactly the classes {labels}, got {list(by_label)}")
+            raise ParameterError(f"priors must name exactly the classes {brief(labels)}, got {brief(list(by_label))}")
         priors = [by_label[label] for label in labels]
     values = numbers_from("priors", priors)
     if values.shape != (len(classes),):
-        raise ParameterError(f"priors must hold {len(classes)} numbers, one per class of {labels}")
+        raise ParameterError(f"priors must hold {len(classes)} numbers, one per class of {brief(labels)}")
     if not (values > 0).all() or abs(values.sum() - 1) > 1e-6:
-        raise ParameterError(f"priors must be positive and add up to 1, got {values.tolist()}")
+        raise ParameterError(f"priors must be positive and add up to 1, got {brief(values.tolist())}")
     return values / values.sum()
 
 
@@ -112,12 +115,16 @@ def class_sequence(class_order: str | Sequence[Hashable], data: Dataset) -> str 
             raise ParameterError(f"class_order='paper' is for two classes, the data have {data.n_classes}")
         if class_order not in ("symmetric", "paper"):
             raise ParameterError(
-                f"class_order must be 'symmetric', 'sorted', 'paper' or a sequence of all labels, got {class_order!r}"
+                "class_order must be 'symmetric', 'sorted', 'paper' or a sequence of all labels, got "
+                f"{brief(class_order)}"
             )
         return class_order
     position = {label: i for i, label in enumerate(plain(data.classes))}
-    given = list(class_order) if hasattr(class_order, "__iter__") else [class_order]
-    known = all(isinstance(label, Hashable) for label in given) and set(given) == set(position)
-    if len(given) != len(position) or not known:
-        raise ParameterError(f"class_order must hold each of {list(position)} once, got {given}")
+    try:
+        given = list(class_order)
+        known = len(given) == len(position) and set(given) == set(position)
+    except TypeError:  # no list, or labels that cannot be looked up
+        known = False
+    if not known:
+        raise ParameterError(f"class_order must hold each of {brief(list(position))} once, got {brief(class_order)}")
     return [position[label] for label in given]

@@ -23,13 +23,14 @@ from numpy.typing import ArrayLike
 
 from .._types import Floats
 from ..errors import BayesfloorWarning, ParameterError
-from ..utils.checks import check_whole
+from ..utils.checks import check_number, check_whole
 
 __all__ = ["arithmetic_weights", "chebyshev_weights", "minimum_norm_weights", "uniform_weights"]
 
 
 # A weighted sum of float64 numbers near 1 is off by about sum |w| * 2^-53.
 _TOLERATED_LOSS = 1e-3
+MOST_NODES = 4096  # weights of high order need a matrix of nodes times moments, and exact ones take long
 
 
 def chebyshev_weights(n_nodes: int, order: int, low: float = 0.0, high: float = 1.0) -> tuple[Floats, Floats]:
@@ -164,11 +165,12 @@ def minimum_norm_weights(nodes: ArrayLike, order: int) -> Floats:
 
 def _check(n_nodes: int, order: int, low: float, high: float) -> tuple[int, int, float, float]:
     """Return the arguments as plain numbers: exact arithmetic knows no numpy integers."""
-    n_nodes = check_whole("n_nodes", n_nodes, 1)
+    n_nodes = check_whole("n_nodes", n_nodes, 1, MOST_NODES)
     order = check_whole("order", order, 0, n_nodes - 1, "n_nodes less 1")
-    if not (0 <= low < high < np.inf):
+    low, high = check_number("low", low, 0), check_number("high", high, 0, 1e300)  # times the nodes it is finite
+    if not low < high:
         raise ParameterError(f"low and high must satisfy 0 <= low < high, got low={low}, high={high}")
-    return n_nodes, order, float(low), float(high)
+    return n_nodes, order, low, high
 
 
 def _to_float(value: Fraction) -> float:

@@ -17,6 +17,7 @@ from ..counting._spanning_tree import spanning_tree
 from ..errors import ParameterError
 from ..rows.keys import row_keys
 from ..rows.scaling import order_by_content
+from ..utils.checks import brief
 from ..utils.intervals import Bound
 from .held_out import certified_upper_limit, held_out_bound
 from .votes import Sample, Votes, arrange, nearest_votes, odd_near_root, vote_error
@@ -218,8 +219,9 @@ def _mahalanobis(sample: Sample) -> Bound:
 
 def _gaussian_limits(points: Floats, labels: Codes, n_classes: int) -> tuple[float, float, bool]:
     """Bhattacharyya's limits, and whether a singular covariance had to be repaired."""
-    shares, means, covariances = _moments(points, labels, n_classes)
-    made = [_invertible(covariance, points) for covariance in covariances]
+    ridge = _ridge(points)
+    shares, means, covariances = _moments(_in_their_span(points), labels, n_classes)
+    made = [_invertible(covariance, ridge) for covariance in covariances]
     lower = upper = 0.0
     for i, j in combinations(range(n_classes), 2):
         both = shares[i] + shares[j]
@@ -234,12 +236,13 @@ def _gaussian_limits(points: Floats, labels: Codes, n_classes: int) -> tuple[flo
 
 def _linear_limit(points: Floats, labels: Codes, n_classes: int) -> tuple[float, bool]:
     """Upper limit by Mahalanobis distances, and whether a covariance had to be repaired."""
-    shares, means, covariances = _moments(points, labels, n_classes)
+    ridge = _ridge(points)
+    shares, means, covariances = _moments(_in_their_span(points), labels, n_classes)
     upper, any_repaired = 0.0, False
     for i, j in combinations(range(n_classes), 2):
         both = shares[i] + shares[j]
         pooled = (shares[i] * covariances[i] + shares[j] * covariances[j]) / both
-        pooled, repaired = _invertible(pooled, points)
+        pooled, repaired = _invertible(pooled, ridge)
         any_repaired |= repaired
         difference = means[i] - means[j]
         product = shares[i] * shares[j] / both**2
@@ -268,11 +271,28 @@ def _moments(points: Floats, labels: Codes, n_classes: int) -> tuple[Floats, lis
     return shares, [group.mean(axis=0) for group in groups], covariances
 
 
-def _invertible(covariance: Floats, points: Floats) -> tuple[Floats, bool]:
+def _in_their_span(points: Floats) -> Floats:
+    """The points in as many coordinates as there are points, if they have more columns.
+
+    Every covariance is singular then. In the directions that no point has, all are the ridge alone and the means agree:
+    nothing changes but the size of the matrices, which is no longer the square of the number of columns.
+    """
+    if points.shape[1] <= len(points):
+        return points
+    directions, lengths, _ = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
+    return directions * lengths
+
+
+def _ridge(points: Floats) -> float:
+    """What a singular covariance gets added to its diagonal."""
+    return _RIDGE * float(points.var(axis=0).mean() or 1.0)
+
+
+def _invertible(covariance: Floats, ridge: float) -> tuple[Floats, bool]:
     values = np.linalg.eigvalsh(covariance)
     if values[0] > _SINGULAR * values[-1]:
         return covariance, False
-    return covariance + _RIDGE * (points.var(axis=0).mean() or 1.0) * np.eye(len(covariance)), True
+    return covariance + ridge * np.eye(len(covariance)), True
 
 
 # --- all of them ------------------------------------------------------------------------------------------------------
@@ -312,7 +332,7 @@ def _check_k(k: int | None, sample: Sample) -> int:
     if k is None:
         return odd_near_root(len(sample.labels))
     if not isinstance(k, numbers.Integral) or not 1 <= k <= most or k % 2 == 0:
-        raise ParameterError(f"k must be an odd whole number from 1 to {most} (rows less 2), got {k!r}")
+        raise ParameterError(f"k must be an odd whole number from 1 to {most} (rows less 2), got {brief(k)}")
     return int(k)
 
 

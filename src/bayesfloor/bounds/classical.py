@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
-from sklearn.utils import check_random_state
 
 from .._types import Floats, RowNumbers
 from ..balls.error import symmetric_terms
 from ..balls.learner import BenchmarkLearner
-from ..errors import BayesfloorWarning
-from ..utils.checks import check_positive
+from ..errors import BayesfloorWarning, ParameterError
+from ..utils.checks import brief, check_positive, draw_seed
 from .bounds import (
     Bound,
     bhattacharyya,
@@ -66,7 +65,7 @@ def knn_error(X: Any, y: Any, random_state: Any = 0, *, k: int | None = None, n_
     0.3333
     """
     sample = arrange(X, y)
-    return vote_error(sample_votes(sample, k, n_jobs), sample.labels, _seed(random_state))
+    return vote_error(sample_votes(sample, k, n_jobs), sample.labels, draw_seed(random_state))
 
 
 def best_knn_error(X: Any, y: Any, random_state: Any = 0, *, n_jobs: int | None = None) -> float:
@@ -77,7 +76,7 @@ def best_knn_error(X: Any, y: Any, random_state: Any = 0, *, n_jobs: int | None 
     >>> round(best_knn_error([[0.0], [1.0], [3.0], [3.5], [7.0], [8.0]], [0, 0, 0, 1, 1, 1]), 4)  # k = 3: only 3.5
     0.1667
     """
-    return _best_knn_error(arrange(X, y), _seed(random_state), n_jobs)
+    return _best_knn_error(arrange(X, y), draw_seed(random_state), n_jobs)
 
 
 def _best_knn_error(sample: Sample, seed: int, n_jobs: int | None) -> float:
@@ -96,7 +95,7 @@ def best_knn_midpoint(X: Any, y: Any, random_state: Any = 0, *, n_jobs: int | No
     0.1292
     """
     sample = arrange(X, y)
-    error = _best_knn_error(sample, _seed(random_state), n_jobs)
+    error = _best_knn_error(sample, draw_seed(random_state), n_jobs)
     return (cover_hart_lower(error, sample.n_classes) + error) / 2
 
 
@@ -124,7 +123,7 @@ def knn_extrapolation(
     power = min(1.0, max(0.25, 2 / d)) if exponent is None else float(exponent)
     # Parts of fewer than four rows have no votes to speak of.
     parts = [m for m in _PARTS if n // m >= 4]
-    errors = _errors_of_parts(sample, parts, odd_near_root(n // parts[0]), _seed(random_state), n_jobs)
+    errors = _errors_of_parts(sample, parts, odd_near_root(n // parts[0]), draw_seed(random_state), n_jobs)
     slow = np.array([float(m) for m in parts]) ** power  # (n / size)^power
     slope = max(0.0, float(np.cov(slow, errors)[0, 1] / slow.var(ddof=1))) if len(parts) > 1 else 0.0
     return min(sample.most, max(0.0, float(errors.mean() - slope * slow.mean())))
@@ -275,8 +274,10 @@ def cross_validated_error(X: Any, y: Any, random_state: Any = 0, *, classifier: 
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.model_selection import StratifiedKFold
 
-    sample, seed = arrange(X, y), _seed(random_state)
+    sample, seed = arrange(X, y), draw_seed(random_state)
     model = RandomForestClassifier(300, random_state=seed) if classifier is None else classifier
+    if not hasattr(model, "fit") or isinstance(model, type):
+        raise ParameterError(f"classifier must be a scikit-learn classifier, got {brief(classifier)}")
     points = np.clip(sample.points, -1e6, 1e6)  # in standard deviations: trees hold numbers in single precision
     n_folds = min(5, int(np.bincount(sample.labels).min()))
     errors = 0
@@ -316,10 +317,6 @@ def _learned(learner: BenchmarkLearner, X: Any, y: Any) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayesfloorWarning)
         return learner.fit(X, y).bayes_error_
-
-
-def _seed(random_state: Any) -> int:
-    return int(check_random_state(random_state).randint(2**31))
 
 
 ESTIMATORS: dict[str, Callable[..., float]] = {

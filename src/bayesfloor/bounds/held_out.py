@@ -12,7 +12,7 @@ from ..errors import BayesfloorWarning, DataError, ParameterError
 from ..rows.dataset import validate
 from ..rows.draws import Draws, one_of_each
 from ..rows.keys import digest, row_keys
-from ..utils.checks import check_fraction, check_whole, seed_from
+from ..utils.checks import brief, check_fraction, check_whole, seed_from
 from ..utils.intervals import Bound, check_level, upper_limit
 
 __all__ = ["certified_upper_limit", "held_out_bound"]
@@ -134,7 +134,10 @@ def _by_name(classifiers: Any) -> dict[str, Any]:
     if isinstance(classifiers, Mapping):
         named = {str(name): classifier for name, classifier in classifiers.items()}
     else:
-        given = list(classifiers) if isinstance(classifiers, Iterable) else [classifiers]
+        try:
+            given = list(classifiers) if isinstance(classifiers, Iterable) else [classifiers]
+        except TypeError:
+            raise ParameterError(f"classifiers must be a list of classifiers, got {brief(classifiers)}") from None
         kinds = [type(classifier).__name__ for classifier in given]
         named = {
             kind if kinds.count(kind) == 1 else f"{kind} {i}": classifier
@@ -142,4 +145,7 @@ def _by_name(classifiers: Any) -> dict[str, Any]:
         }
     if not named:
         raise ParameterError("classifiers is empty: give at least one, for example [LogisticRegression()]")
+    for model in named.values():
+        if not hasattr(model, "fit"):
+            raise ParameterError(f"classifiers must be scikit-learn classifiers, got {brief(model)}")
     return named

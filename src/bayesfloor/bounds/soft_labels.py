@@ -15,9 +15,10 @@ from scipy.special import gammaincc
 from scipy.stats import binom, nbinom
 
 from .._types import Codes, Counts, Floats
-from ..errors import DataError, DataTypeError, ParameterError
+from ..errors import DataError, ParameterError
+from ..rows.dataset import as_array, number_table
 from ..rows.labels import encode_labels, plain
-from ..utils.checks import check_seed, numbers_from
+from ..utils.checks import MOST, brief, check_seed, numbers_from
 from ..utils.intervals import ConfidenceInterval, check_level, score_interval
 from .label_pairs import LabelBounds, duplicate_bounds, repeated_label_bounds
 
@@ -208,9 +209,15 @@ def _column_codes(y: Any, classes: Sequence[Hashable] | None, n_columns: int) ->
                 f"P has {n_columns} columns but y has {len(found)} different labels: name the columns with classes="
             )
         return codes
-    column = {label: c for c, label in enumerate(classes)}
-    if len(column) != n_columns or len(classes) != n_columns:
-        raise ParameterError(f"classes must hold {n_columns} different labels, one per column of P, got {classes!r}")
+    try:
+        column = {label: c for c, label in enumerate(classes)}
+        n_given = len(classes)
+    except TypeError:  # not iterable, or labels that cannot be looked up
+        raise ParameterError(f"classes must be a list of labels, one per column of P, got {brief(classes)}") from None
+    if len(column) != n_columns or n_given != n_columns:
+        raise ParameterError(
+            f"classes must hold {n_columns} different labels, one per column of P, got {brief(classes)}"
+        )
     unknown = [label for label in plain(found) if label not in column]
     if unknown:
         raise DataError(f"y contains {unknown[0]!r}, which is not among classes: add it, or drop those rows")
@@ -219,19 +226,18 @@ def _column_codes(y: Any, classes: Sequence[Hashable] | None, n_columns: int) ->
 
 def _probabilities(P: ArrayLike, n_votes: int | ArrayLike | None) -> tuple[Floats, Counts | None]:
     """Rows that add up to 1 and, with `n_votes`, the counts behind them."""
-    try:
-        table = np.asarray(P, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DataTypeError("P must be a table of numbers: one row per item, one column per class") from None
-    if table.ndim != 2:
+    given: Any = P if hasattr(P, "columns") else as_array(P, "P")
+    shape = tuple(given.shape)
+    if len(shape) != 2:
         raise DataError(
-            f"P must have one row per item and one column per class, got shape {table.shape}; for two classes pass "
+            f"P must have one row per item and one column per class, got shape {shape}; for two classes pass "
             "np.stack([1 - p, p], axis=1)"
         )
-    if table.shape[1] < 2:
-        raise DataError(f"P has {table.shape[1]} columns: at least two classes are needed")
-    if len(table) < 2:
-        raise DataError(f"P has {len(table)} rows: at least two items are needed")
+    if shape[1] < 2:
+        raise DataError(f"P has {shape[1]} columns: at least two classes are needed")
+    if shape[0] < 2:
+        raise DataError(f"P has {shape[0]} rows: at least two items are needed")
+    table, _ = number_table(given, "P")
     bad = np.argwhere(~(np.isfinite(table) & (table >= 0)))
     if len(bad):
         row, column = bad[0]
@@ -263,9 +269,10 @@ def _vote_numbers(n_votes: int | ArrayLike, n: int) -> Floats:
     if votes.shape not in ((), (n,)):
         raise ParameterError(f"n_votes must be one number, or one per row of P ({n}), got shape {votes.shape}")
     votes = np.broadcast_to(votes, (n,))
-    bad = np.flatnonzero(~(np.isfinite(votes) & (votes == np.rint(votes)) & (votes >= 1)))
+    bad = np.flatnonzero(~(np.isfinite(votes) & (votes == np.rint(votes)) & (votes >= 1) & (votes <= MOST)))
     if len(bad):
-        raise ParameterError(f"n_votes must be whole numbers of at least 2, got {votes[bad[0]]:g} for row {bad[0]}")
+        least = f"from 2 to {MOST}" if votes[bad[0]] > MOST else "of at least 2"
+        raise ParameterError(f"n_votes must be whole numbers {least}, got {votes[bad[0]]:g} for row {bad[0]}")
     single = np.flatnonzero(votes == 1)
     if len(single):
         raise DataError(

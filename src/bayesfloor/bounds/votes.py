@@ -18,7 +18,7 @@ from ..rows.dataset import validate
 from ..rows.keys import row_keys
 from ..rows.scaling import class_keys, order_by_content
 from ..rows.scaling import standardize as to_safe_scale
-from ..utils.checks import check_whole
+from ..utils.checks import check_flag, check_whole
 
 __all__ = ["Sample", "Votes", "arrange", "nearest_votes", "odd_near_root", "sample_votes", "vote_error"]
 
@@ -60,6 +60,7 @@ def arrange(X: Any, y: Any, *, standardize: bool = True) -> Sample:
     >>> (sample.points == other.points).all() and (sample.labels == other.labels).all()
     np.True_
     """
+    check_flag("standardize", standardize)
     data = validate(X, y)
     points, _ = to_safe_scale(data.X, unit_variance=standardize)
     if points.shape[1] == 0:  # every column was constant: one place for all

@@ -313,9 +313,9 @@ def _opinions(
     """The file's columns, of an NPZ file the array that is meant; and what they hold, if the array's name says it."""
     path = Path(path)
     if path.suffix.lower() == ".npz" and path.is_file():
-        from ..tables.arrays import arrays_of
+        from ..tables.open import open_arrays
 
-        arrays = arrays_of(path)
+        arrays = open_arrays(path)
         tables = [name for name, array in arrays.items() if array.ndim == 2]
         wanted = [name for name, its_kind in _KIND_OF_ARRAY.items() if kind in (None, its_kind)]
         main = next((name for name in wanted if name in tables), tables[0] if len(tables) == 1 else None)

@@ -25,7 +25,7 @@ _EXAMPLES = """start here:
   bayesfloor gate data.csv --target label --error 0.143 --n-test 2000        # the same as an exit status, for pipelines
 
 Each command explains itself: bayesfloor estimate --help
-Exit status: 0 done, 2 bad input (one line says what), 130 interrupted; of gate also 3, 4 and 5.
+Exit status: 0 done, 2 bad input (one line says what), 130 interrupted, 143 terminated; of gate also 3, 4 and 5.
 """
 _EXAMPLES_OF = {
     "estimate": """examples:
@@ -268,8 +268,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gaussians_4d: d = 4, 2 classes, floor 0.1587 exactly
     0
     """
+    if sys.stderr is None:  # closed: what goes there is lost, the answer is not
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stdout is None:
+        return _refuse("standard output is closed: there is nowhere to print to")
     if arguments is None and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
+    if arguments is None and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _interrupt)
     try:
         status = _run(list(sys.argv[1:] if arguments is None else arguments))
         sys.stdout.flush()
@@ -279,9 +285,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever was reading has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (KeyboardInterrupt, _Interrupted):
+    except (KeyboardInterrupt, _Interrupted) as stop:
         print("\nbayesfloor: interrupted, nothing was written", file=sys.stderr)
-        return 130
+        return 128 + (stop.args[0] if stop.args else signal.SIGINT)
     except MemoryError:
         return _refuse("out of memory: use fewer rows (--max-rows) or columns (--drop)")
     except OSError as error:
@@ -295,12 +301,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class _Interrupted(BaseException):
-    """Ctrl-C. Not a KeyboardInterrupt: scikit-learn's network takes that for the end of its own training."""
+    """Ctrl-C, or a polite request to end: temporary files are removed on the way out.
+
+    Not a KeyboardInterrupt: scikit-learn's network takes that for the end of its own training.
+    """
 
 
-def _interrupt(*_: Any) -> NoReturn:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # threads end their task first; who is in a hurry may press again
-    raise _Interrupted
+def _interrupt(number: int, frame: Any) -> NoReturn:
+    signal.signal(number, signal.SIG_DFL)  # threads end their task first; who is in a hurry may ask again
+    raise _Interrupted(number)
 
 
 def _run(arguments: list[str]) -> int:

@@ -15,10 +15,10 @@ from .._types import BallCounts, Codes, Floats, RowNumbers
 from ..errors import DataError, ParameterError
 from ..rows.blocks import reference_rows
 from ..rows.cluster import is_dask
-from ..rows.dataset import feature_matrix
+from ..rows.dataset import as_array, feature_matrix
 from ..rows.labels import encode_labels
 from ..rows.scaling import safe_exponent, spread_out
-from ..utils.checks import numbers_from
+from ..utils.checks import brief, check_callable, check_choice, numbers_from
 from ..utils.parallel import Progress, check_memory, n_threads
 
 __all__ = ["BallCounter", "ball_counts", "group_codes", "labelled_points", "query_points"]
@@ -87,6 +87,7 @@ def ball_counts(
     >>> ball_counts([[0.0], [1.0], [2.0]], ["a", "b", "b"], [1.0, 2.0])[0].tolist()
     [[0, 0], [1, 2]]
     """
+    check_callable("progress", progress)
     if is_dask(X):
         from .dask_counts import distributed_ball_counts
 
@@ -137,8 +138,7 @@ class BallCounter:
         algorithm: str = "auto",
         exponent: int | None = None,
     ) -> None:
-        if algorithm not in ALGORITHMS:
-            raise ParameterError(f"algorithm must be one of {ALGORITHMS}, got {algorithm!r}")
+        check_choice("algorithm", algorithm, ALGORITHMS)
         # A power of two changes no comparison of distances.
         self._exponent = safe_exponent(points) if exponent is None else exponent
         if self._exponent:
@@ -370,7 +370,7 @@ def query_points(queries: Any, points: Floats) -> RowNumbers | tuple[Floats] | N
     """All rows (None), row numbers, or a one-tuple with a matrix of new points."""
     if queries is None:
         return None
-    array = np.asarray(queries)
+    array = as_array(queries, "queries")
     if array.ndim == 1 and array.dtype.kind in "iu":
         outside = np.flatnonzero((array < 0) | (array >= len(points)))
         if outside.size:
@@ -385,9 +385,9 @@ def query_points(queries: Any, points: Floats) -> RowNumbers | tuple[Floats] | N
 def _check_radii(radii: ArrayLike) -> Floats:
     values = numbers_from("radii", radii)
     if values.ndim != 1 or values.size == 0:
-        raise ParameterError(f"radii must be a non-empty list of numbers, got {radii!r}")
+        raise ParameterError(f"radii must be a non-empty list of numbers, got {brief(radii)}")
     if not np.isfinite(values).all() or (values < 0).any():
-        raise ParameterError(f"radii must be finite and not negative, got {values.tolist()}")
+        raise ParameterError(f"radii must be finite and not negative, got {brief(values.tolist())}")
     if (np.diff(values) <= 0).any():
-        raise ParameterError(f"radii must ascend and be distinct, got {values.tolist()}")
+        raise ParameterError(f"radii must ascend and be distinct, got {brief(values.tolist())}")
     return values

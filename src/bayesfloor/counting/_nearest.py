@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._types import Counts, Floats, Keys, Mask, RowNumbers, Singles, Values
-from ..errors import ParameterError
 from ..rows.scaling import safe_exponent
-from ..utils.checks import check_whole
+from ..utils.checks import check_callable, check_choice, check_whole
 from ..utils.parallel import Progress, check_memory, n_threads, run_tasks
 from ._ball_counts import labelled_points, query_points
 
@@ -73,8 +72,8 @@ def nearest_labels(
     most = len(points) - (1 if (own >= 0).any() else 0)
     k = check_whole("k", k, 1, most, "points that are no query or copy")
     check_memory("the result", 2 * 8 * len(rows) * k, memory_limit)
-    if algorithm not in ("auto", "tiles", "tree"):
-        raise ParameterError(f"algorithm must be 'auto', 'tiles' or 'tree', got {algorithm!r}")
+    check_choice("algorithm", algorithm, ("auto", "tiles", "tree"))
+    check_callable("progress", progress)
     few = points.shape[1] <= _TREE_FEATURES and k <= max(32, _TREE_SHARE * len(points))
     search = _search_tree if algorithm == "tree" or (algorithm == "auto" and few) else _search_tiles
     exponent = safe_exponent(points, Q)

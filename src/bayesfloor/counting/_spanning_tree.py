@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from .._types import Codes, Floats, Mask, RowNumbers
-from ..errors import DataError, ParameterError
+from ..errors import DataError
 from ..rows.dataset import feature_matrix
 from ..rows.scaling import safe_exponent
+from ..utils.checks import check_callable, check_choice
 from ..utils.parallel import Progress, n_threads, run_tasks
 
 __all__ = ["spanning_tree"]
@@ -56,8 +57,8 @@ def spanning_tree(
     matrix, _ = feature_matrix(X)
     if len(matrix) < 2:
         raise DataError(f"a spanning tree needs at least two rows, X has {len(matrix)}")
-    if algorithm not in ("auto", "tiles", "tree"):
-        raise ParameterError(f"algorithm must be 'auto', 'tiles' or 'tree', got {algorithm!r}")
+    check_choice("algorithm", algorithm, ("auto", "tiles", "tree"))
+    check_callable("progress", progress)
     exponent = safe_exponent(matrix)
     points = np.require(np.ldexp(matrix, -exponent) if exponent else matrix, np.float64, ["C", "W"])
     by_tree = algorithm == "tree" or (algorithm == "auto" and points.shape[1] <= _TREE_FEATURES)

@@ -15,7 +15,7 @@ from .._types import Codes
 from ..errors import DataError, DataTypeError, ParameterError
 from ..library.arrangement import EFFORTS
 from ..rows.labels import encode_labels, plain
-from ..utils.checks import listed
+from ..utils.checks import MOST, brief, listed, real_from
 from ..utils.intervals import ConfidenceInterval, check_level, score_interval
 from .doubts import SEVERITIES, Doubt, check_codes, model_beats_library, model_below_floor, nothing_found, training_rows
 from .result import FloorResult
@@ -389,12 +389,13 @@ def _check_error(error: Any, n_test: Any) -> tuple[float, int]:
     if error is None or n_test is None:
         missing = "error" if error is None else "n_test"
         raise ParameterError(f"{missing} is missing: give the share of errors and the number of rows it was counted on")
-    if not _is_number(error) or not 0 <= error <= 1:
-        hint = f"; if you mean {error:g} %, give {error / 100:g}" if _is_number(error) and 1 < error <= 100 else ""
-        raise ParameterError(f"error must be a share between 0 and 1, got {error!r}{hint}")
-    if not _is_number(n_test) or not n_test >= 1 or n_test != n_test // 1:  # NaN and infinity are no such number
-        raise ParameterError(f"n_test must be a whole number of rows, at least 1; got {n_test!r}")
-    return float(error), int(n_test)
+    share, tested = real_from(error), real_from(n_test)
+    if share is None or not 0 <= share <= 1:
+        hint = f"; if you mean {share:g} %, give {share / 100:g}" if share is not None and 1 < share <= 100 else ""
+        raise ParameterError(f"error must be a share between 0 and 1, got {brief(error)}{hint}")
+    if tested is None or not 1 <= tested <= MOST or tested % 1:
+        raise ParameterError(f"n_test must be a whole number of rows, at least 1; got {brief(n_test)}")
+    return share, int(tested)
 
 
 def _count_errors(result: FloorResult, y_true: Any, y_pred: Any) -> tuple[float, int, tuple[str, ...]]:

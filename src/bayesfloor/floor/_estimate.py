@@ -26,6 +26,7 @@ from ..rows.block_dataset import block_digest, varying_columns
 from ..rows.blocks import ArrayBlocks, Blocks, Part
 from ..rows.draws import Draws
 from ..rows.scaling import Standard
+from ..utils.checks import brief, check_callable
 from ..utils.parallel import Pieces, Progress, Workers, n_threads, one_blas_thread
 from ._plan import measured_costs, memory_features
 from .balls import balls_on_columns, balls_on_scores, pair_table
@@ -114,9 +115,11 @@ def estimate(
     started = time.perf_counter()
     run = Run() if run is None else run
     if not isinstance(run, Run):
-        raise ParameterError(f"run must be a bayesfloor.Run, got {run!r}")
+        raise ParameterError(f"run must be a bayesfloor.Run, got {brief(run)}")
+    check_callable("progress", progress)
+    n_threads(n_jobs)
     request = Request(
-        classifiers=name_classifiers(classifiers),
+        classifiers=_named(classifiers),
         priors=priors,
         effort=effort,
         confidence_level=confidence_level,
@@ -128,6 +131,14 @@ def estimate(
     codes = check_codes(ignore)
     with open_rows(X, y, target, groups, request, run) as rows, one_blas_thread:
         return replace(_estimate(rows, request, run).mute(codes), index=rows.index)
+
+
+def _named(classifiers: Any) -> dict[str, Any]:
+    """The user's classifiers by name."""
+    try:
+        return name_classifiers(classifiers)
+    except TypeError:
+        raise ParameterError(f"classifiers must be a list of classifiers, got {brief(classifiers)}") from None
 
 
 def _estimate(rows: LabelledRows, request: Request, run: Run) -> FloorResult:

@@ -16,7 +16,7 @@ from ..library.arrangement import check_size
 from ..library.fold import log_probabilities
 from ..library.pool import Stage, pool_stage
 from ..library.recalibration import recalibrate, score_ranks
-from ..rows.dataset import Dataset, validate
+from ..rows.dataset import Dataset, as_array, feature_matrix, validate
 from ..rows.draws import Draws, one_of_each
 from ..rows.keys import digest, row_keys
 from ..rows.labels import plain
@@ -88,9 +88,11 @@ def from_scores(
     started = time.perf_counter()
     check_level(confidence_level)
     codes, index = check_codes(ignore), frame_index(scores)
-    data = validate(scores if np.ndim(scores) != 1 else np.asarray(scores)[:, None], y)
+    table = scores if hasattr(scores, "columns") else as_array(scores, "scores")
+    table = table[:, None] if table.ndim == 1 else table
+    data = validate(table, y)
     check_seed(random_state)
-    given = np.asarray(scores, dtype=np.float64).reshape(data.n_samples, -1)
+    given, _ = feature_matrix(table)  # with the columns that are constant
     n_classes = data.n_classes
     if given.shape[1] != n_classes and not (n_classes == 2 and given.shape[1] == 1):
         result = estimate(

@@ -1,7 +1,6 @@
 """What an estimate will take, before it starts: time and memory, as sums of costs measured before."""
 
 import json
-import numbers
 import time
 import warnings
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from ..library.kernel_ridge import MOST_CENTRES, n_landmarks
 from ..library.learners import LIBRARY, MOST_SETTINGS
 from ..library.pool import N_FOLDS
 from ..rows.blocks import BLOCK_ROWS
-from ..utils.checks import check_whole
+from ..utils.checks import brief, check_flag, check_number, check_whole
 from ..utils.parallel import n_threads, run_tasks
 from .balls import FEW_FEATURES, MAX_QUERIES
 from .rule import BALL_CLASSES, DIMENSIONS
@@ -125,13 +124,14 @@ def plan(
     True
     """
     for name, value, least in (("n", n, 30), ("d", d, 1), ("classes", classes, 2), ("workers", workers, 0)):
-        check_whole(name, value, least)
+        check_whole(name, value, least, 2**40)  # so that no product of them is beyond counting
     if not isinstance(effort, str) or effort not in EFFORTS:
-        raise ParameterError(f"effort must be one of {', '.join(EFFORTS)}; got {effort!r}")
+        raise ParameterError(f"effort must be one of {', '.join(EFFORTS)}; got {brief(effort)}")
     if run is not None and not isinstance(run, Run):
-        raise ParameterError(f"run must be a bayesfloor.Run, got {run!r}")
-    if speed is not None and not (isinstance(speed, numbers.Real) and 0 < speed < np.inf):
-        raise ParameterError(f"speed must be a number above 0, got {speed!r}")
+        raise ParameterError(f"run must be a bayesfloor.Run, got {brief(run)}")
+    if speed is not None:
+        speed = check_number("speed", speed, 1e-6, 1e6)
+    check_flag("in_memory", in_memory)
     run = run or Run()
     sample = run.n_fitted(int(n), EFFORTS[effort])
     threads = n_threads(n_jobs)

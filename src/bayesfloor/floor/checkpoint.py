@@ -2,8 +2,6 @@
 
 import io
 import json
-import zipfile
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, ParameterError
-from ..utils.files import write_file
+from ..utils.checks import brief
+from ..utils.files import is_leftover, write_file
 
 __all__ = ["Checkpoint"]
 
@@ -32,13 +31,14 @@ class Checkpoint:
     def __init__(self, folder: str | Path, about: dict[str, Any]) -> None:
         self._folder = Path(folder)
         manifest = self._folder / _MANIFEST
-        if self._folder.exists() and not self._folder.is_dir():
-            raise ParameterError(f"checkpoint {self._folder} is not a folder")
         try:
+            if self._folder.exists() and not self._folder.is_dir():
+                raise ParameterError(f"checkpoint {self._folder} is not a folder")
             self._folder.mkdir(parents=True, exist_ok=True)
-            others = [entry.name for entry in self._folder.iterdir()]
+            # A run that was killed while it wrote leaves a file under a temporary name.
+            others = [entry.name for entry in self._folder.iterdir() if not is_leftover(entry)]
         except OSError as error:
-            raise ParameterError(f"cannot use {self._folder} for a checkpoint: {error}") from None
+            raise ParameterError(f"cannot use {brief(str(folder))} for a checkpoint: {error.strerror}") from None
         if not manifest.exists():
             if others:
                 raise ParameterError(
@@ -48,7 +48,9 @@ class Checkpoint:
             return
         try:
             kept = json.loads(manifest.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            if not isinstance(kept, dict):
+                raise ValueError
+        except (OSError, ValueError, RecursionError):
             raise ParameterError(f"{manifest} cannot be read: delete the folder to begin anew") from None
         about = json.loads(json.dumps(about))
         different = sorted(name for name in {*about, *kept} if about.get(name) != kept.get(name))
@@ -83,9 +85,9 @@ def _read(file: Path) -> Any:
     try:
         with np.load(file, allow_pickle=False) as stored:
             return _with_arrays(json.loads(str(stored["tree"])), stored)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except Exception as error:  # numpy and zipfile raise all sorts of things on damaged files
         raise DataError(
-            f"{file} of the checkpoint is damaged ({error}): delete it, and its piece is done again"
+            f"{file} of the checkpoint is damaged ({brief(error)}): delete it, and its piece is done again"
         ) from None
 
 

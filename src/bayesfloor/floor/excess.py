@@ -1,11 +1,13 @@
 """An observed error against the floor: what is known of either, and limits of the excess."""
 
+import math
 from functools import lru_cache
 from typing import Any
 
 from scipy.special import betaincinv, ndtri
 
 from ..errors import ParameterError
+from ..utils.checks import MOST, brief
 from ..utils.intervals import ConfidenceInterval, check_level
 from .result import FloorResult
 from .rule import check_carried
@@ -58,8 +60,10 @@ def known_floor(floor: Any, interval: Any, confidence_level: float) -> tuple[flo
     if not isinstance(interval, ConfidenceInterval):
         try:
             low, high = interval
-        except (TypeError, ValueError):
-            raise ParameterError(f"interval must be (low, high) or a ConfidenceInterval, got {interval!r}") from None
+        except Exception:
+            raise ParameterError(
+                f"interval must be (low, high) or a ConfidenceInterval, got {brief(interval)}"
+            ) from None
         low, high = check_share("low end of interval", low), check_share("high end of interval", high)
         interval = ConfidenceInterval(low, high, confidence_level)
     check_level(interval.confidence_level)  # 95 for 0.95 would make every limit NaN, and no limit is ever met
@@ -86,9 +90,13 @@ def points(share: float) -> str:
 def check_share(name: str, value: Any) -> float:
     """A number in [0, 1], or an error that names it; numbers in tensors and arrays are taken out."""
     try:
+        if isinstance(value, str | bytes):
+            raise TypeError
         share = float(value)
-    except (TypeError, ValueError):
-        raise ParameterError(f"{name} must be a number between 0 and 1, got {value!r}") from None
+    except OverflowError:
+        share = math.inf
+    except Exception:  # tensors and masked values have errors of their own
+        raise ParameterError(f"{name} must be a number between 0 and 1, got {brief(value)}") from None
     if -1e-6 <= share <= 1 + 1e-6:  # means of float32 may be off by a hair
         return min(max(share, 0.0), 1.0)
     if 1 < share <= 100:
@@ -100,11 +108,11 @@ def check_rows(name: str, value: Any) -> int:
     """A number of rows: whole, at least 1."""
     try:
         rows = int(value)
-        whole = rows == value and not isinstance(value, bool)
-    except (TypeError, ValueError, OverflowError):
+        whole = bool(rows == value) and not isinstance(value, bool | str | bytes)
+    except Exception:
         whole = False
-    if not whole or rows < 1:
-        raise ParameterError(f"{name} must be a whole number of rows, 1 or more; got {value!r}")
+    if not whole or not 1 <= rows <= MOST:
+        raise ParameterError(f"{name} must be a whole number of rows, 1 or more; got {brief(value)}")
     return rows
 
 
@@ -112,4 +120,6 @@ def check_one_sided(confidence_level: Any) -> None:
     """Refuse a level that no one-sided limit can have."""
     check_level(confidence_level)
     if confidence_level <= 0.5:
-        raise ParameterError(f"confidence_level must be above 0.5, since it is one-sided; got {confidence_level!r}")
+        raise ParameterError(
+            f"confidence_level must be above 0.5, since it is one-sided; got {brief(confidence_level)}"
+        )

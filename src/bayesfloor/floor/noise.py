@@ -10,10 +10,11 @@ from scipy.special import ndtri
 
 from ..errors import DataError, ParameterError
 from ..rows.labels import encode_labels
-from ..utils.checks import numbers_from
+from ..utils.checks import brief, numbers_from
 from ..utils.parallel import Progress
 from ._estimate import estimate
 from .result import FloorResult
+from .settings import check_settings
 
 __all__ = ["SPREAD", "NoiseCheck", "labels_noise", "noise_check"]
 
@@ -135,9 +136,10 @@ def noise_check(
     >>> check.verdict in ("on", "cannot tell")
     True
     """
-    shares = tuple(np.atleast_1d(numbers_from("rhos", rhos)).tolist())
-    if not shares or not all(0 < rho <= 1 for rho in shares):
-        raise ParameterError(f"rhos must be shares between 0 and 1, got {rhos!r}")
+    check_settings(effort, _LEVEL, random_state)
+    shares = tuple(np.ravel(numbers_from("rhos", rhos)).tolist())
+    if not shares or np.ndim(rhos) > 1 or not all(0 < rho <= 1 for rho in shares):
+        raise ParameterError(f"rhos must be shares between 0 and 1, got {brief(rhos)}")
     options: dict[str, Any] = {
         "groups": groups,
         "effort": effort,

@@ -17,7 +17,7 @@ from ..library.arrangement import EFFORTS
 from ..rows.block_dataset import fingerprint
 from ..rows.blocks import BLOCK_ROWS, LARGE
 from ..rows.labels import plain
-from ..utils.checks import check_seed, check_whole
+from ..utils.checks import MOST, brief, check_seed, check_whole, real_from
 from ..utils.intervals import check_level
 from ..utils.parallel import Progress, available_memory
 from ..utils.sources import source_key
@@ -77,8 +77,8 @@ class Run:
         for name, least in (("sample_rows", _FEWEST), ("block_rows", 1)):
             if getattr(self, name) is not None:
                 check_whole(name, getattr(self, name), least)
-        if self.checkpoint is not None and not isinstance(self.checkpoint, str | Path):
-            raise ParameterError(f"checkpoint must be the name of a folder, got {self.checkpoint!r}")
+        if self.checkpoint is not None and (not isinstance(self.checkpoint, str | Path) or not str(self.checkpoint)):
+            raise ParameterError(f"checkpoint must be the name of a folder, got {brief(self.checkpoint)}")
 
     @property
     def memory(self) -> int:
@@ -112,15 +112,14 @@ def bytes_of(text: int | str) -> int:
     >>> bytes_of("1.5 GB"), bytes_of(5 * 2**20)
     (1610612736, 5242880)
     """
-    if isinstance(text, int) and not isinstance(text, bool):
-        size = float(text)
-    else:
-        found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([kmgt]?)i?b?\s*", str(text).lower())
+    size = real_from(text)
+    if size is None:
+        found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([kmgt]?)i?b?\s*", text.lower() if isinstance(text, str) else "-")
         if found is None:
-            raise ParameterError(f"memory_limit must be a number of bytes or a text like '3 GB', got {text!r}")
+            raise ParameterError(f"memory_limit must be a number of bytes or a text like '3 GB', got {brief(text)}")
         size = float(found[1]) * _UNITS[found[2]]
-    if size < 2**20:
-        raise ParameterError(f"memory_limit must be at least 1 MB, got {text!r}")
+    if not 2**20 <= size <= MOST:
+        raise ParameterError(f"memory_limit must be at least 1 MB, and no more than there can be; got {brief(text)}")
     return int(size)
 
 
@@ -182,10 +181,10 @@ class Request:
 def check_settings(effort: Any, confidence_level: Any, random_state: Any) -> None:
     """Refuse settings out of their range."""
     if not isinstance(effort, str) or effort not in EFFORTS:
-        raise ParameterError(f"effort must be one of {', '.join(EFFORTS)}; got {effort!r}")
+        raise ParameterError(f"effort must be one of {', '.join(EFFORTS)}; got {brief(effort)}")
     check_level(confidence_level)
     if confidence_level < 0.5:
-        raise ParameterError(f"confidence_level must be at least 0.5, got {confidence_level!r}")
+        raise ParameterError(f"confidence_level must be at least 0.5, got {brief(confidence_level)}")
     check_carried(confidence_level)
     check_seed(random_state)
 

@@ -11,7 +11,7 @@ from scipy.special import gammaincc, gammaln, log_softmax, logsumexp, ndtr, stdt
 
 from .._types import Codes, Floats
 from ..errors import ParameterError
-from ..utils.checks import check_number, check_positive, check_whole
+from ..utils.checks import brief, check_number, check_positive, check_whole
 
 __all__ = [
     "Distribution",
@@ -236,11 +236,11 @@ def beta_products(
     """Independent beta features with one pair of shapes per class."""
     d = check_whole("n_features", n_features, 1)
     if not isinstance(shapes, Sequence) or len(shapes) < 2:
-        raise ParameterError(f"shapes must have one pair per class, two at least, got {shapes!r}")
+        raise ParameterError(f"shapes must have one pair per class, two at least, got {brief(shapes)}")
     try:
         pairs = [(first, second) for first, second in shapes]
     except (TypeError, ValueError):
-        raise ParameterError(f"shapes must be pairs of numbers, one per class; got {shapes!r}") from None
+        raise ParameterError(f"shapes must be pairs of numbers, one per class; got {brief(shapes)}") from None
     # Below 0.1 most draws round to 0 or 1, where densities are infinite.
     a, b = np.array([[check_number("shapes", v, 0.1, 1e6) for v in pair] for pair in pairs]).T
     priors = np.full(len(a), 1 / len(a))
@@ -427,8 +427,8 @@ def _gamma_error(priors: Floats, shape: float, rates: Floats) -> float:
 
 def _check_scales(name: str, values: Sequence[float]) -> Floats:
     if not isinstance(values, Sequence | np.ndarray):
-        raise ParameterError(f"{name} must have one number per class, two at least; got {values!r}")
+        raise ParameterError(f"{name} must have one number per class, two at least; got {brief(values)}")
     scales = np.array([check_number(name, value, 1e-6, 1e6) for value in values])
     if len(scales) < 2:
-        raise ParameterError(f"{name} must have one number per class, two at least; got {values!r}")
+        raise ParameterError(f"{name} must have one number per class, two at least; got {brief(values)}")
     return scales

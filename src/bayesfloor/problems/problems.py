@@ -17,7 +17,7 @@ from .._types import Codes, Floats
 from ..errors import DataError, ParameterError
 from ..rows.dataset import feature_matrix
 from ..rows.keys import row_keys
-from ..utils.checks import check_number, check_whole, numbers_from
+from ..utils.checks import brief, check_number, check_text, check_whole, numbers_from
 from . import families
 from .families import Distribution, draw_labels
 
@@ -153,7 +153,7 @@ def get(name: str, **parameters: Any) -> Problem:
     if not isinstance(name, str) or name not in _REGISTRY:
         near = difflib.get_close_matches(str(name), _REGISTRY, n=3, cutoff=0.4)
         hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(_REGISTRY)}"
-        raise ParameterError(f"there is no problem named {name!r}: {hint}")
+        raise ParameterError(f"there is no problem named {brief(name)}: {hint}")
     family, defaults = _REGISTRY[name]
     known = inspect.signature(family).parameters
     for parameter in parameters:
@@ -203,6 +203,8 @@ def label_noise(problem: Problem, rho: float) -> Problem:
     >>> round(noisy.bayes_error, 4)
     0.2269
     """
+    if not isinstance(problem, Problem):
+        raise ParameterError(f"problem must be one of bayesfloor.problems, got {brief(problem)}")
     rho = check_number("rho", rho, 0, 1)
     clean, n_classes = problem.distribution, problem.n_classes
 
@@ -240,6 +242,7 @@ def from_posterior(X: ArrayLike, P: ArrayLike, name: str = "given posterior") ->
     >>> round(problem.bayes_error, 3)
     0.25
     """
+    check_text("name", name)
     points = feature_matrix(X)[0].copy()
     given = _check_probabilities(P, len(points))
     keys, group = np.unique(row_keys(points), return_inverse=True)

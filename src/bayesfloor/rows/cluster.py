@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from ..errors import ClusterError, ParameterError
+from ..utils.checks import brief
 from ..utils.parallel import Progress, n_threads
 
 __all__ = ["CANCELLED", "BlockFailed", "close_client", "connect", "dask_module", "is_dask", "reported", "wait_for"]
@@ -86,8 +87,10 @@ def open_client(cluster: Any) -> tuple[Any, bool]:
         raise ParameterError(
             f"cluster must be a scheduler's address, a distributed.Client or a cluster, got {type(cluster).__name__}"
         )
+    given = cluster.strip() if isinstance(cluster, str) else cluster
+    if isinstance(given, str):
+        _check_address(given)
     try:
-        given = cluster.strip() if isinstance(cluster, str) else cluster
         return _start(lambda: distributed.Client(given, timeout=_CONNECT_SECONDS, set_as_default=False)), True
     except ClusterError:
         raise
@@ -95,6 +98,20 @@ def open_client(cluster: Any) -> tuple[Any, bool]:
         why = " ".join(str(error).split())[:200]
         raise ClusterError(
             f"no scheduler answers at {address}: is it running, and reachable from here? ({why})"
+        ) from None
+
+
+def _check_address(address: str) -> None:
+    """Refuse what is no address: a client that was opened with it would complain when it is thrown away."""
+    addressing, registry = (dask_module(f"distributed.comm.{name}") for name in ("addressing", "registry"))
+    try:
+        scheme, place = addressing.parse_address(address)
+        registry.get_backend(scheme)
+        if scheme != "inproc" and not 0 < addressing.parse_host_port(place)[1] < 2**16:
+            raise ValueError("a port is a number from 1 to 65535")
+    except ValueError as error:
+        raise ClusterError(
+            f"{brief(address)} is no address of a scheduler, such as tcp://10.0.0.1:8786 ({brief(str(error), 150)})"
         ) from None
 
 

@@ -3,6 +3,7 @@
 Later steps trust a `Dataset` and never check again.
 """
 
+import datetime
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._types import Codes, Floats
 from ..errors import DataError, DataTypeError
-from ..utils.checks import listed
+from ..utils.checks import brief, listed
 from .blocks import ArrayBlocks
 from .copies import copies_in_blocks
 from .keys import column_keys, first_occurrence
@@ -19,11 +20,13 @@ from .labels import check_class_sizes, encode_labels, is_missing
 
 __all__ = [
     "Dataset",
+    "as_array",
     "check_shape",
     "dataset_of",
     "feature_matrix",
     "matrix_from_array",
     "matrix_from_frame",
+    "number_table",
     "quoted_column",
     "validate",
 ]
@@ -192,23 +195,7 @@ def dataset_of(matrix: Floats, names: list[str], classes: NDArray[Any], labels: 
 
 def feature_matrix(X: Any) -> tuple[Floats, list[str]]:
     """Finite C-contiguous float64 matrix and column names."""
-    if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        raise DataTypeError(
-            f"X is a sparse matrix of shape {X.shape}: distances between its rows need all columns. "
-            "Reduce it first (for example sklearn.decomposition.TruncatedSVD), or pass X.toarray() if it fits"
-        )
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        masked = np.argwhere(np.ma.getmaskarray(X))
-        raise DataError(f"X has {len(masked)} masked values, the first in row {masked[0][0]}: fill or drop them")
-    if hasattr(X, "columns") and hasattr(X, "dtypes"):
-        names = [str(name) for name in X.columns]
-        check_shape(tuple(X.shape))
-        matrix = matrix_from_frame(X, names)
-    else:
-        array = _as_array(X)
-        check_shape(array.shape)
-        names = [f"column {j}" for j in range(array.shape[1])]
-        matrix = matrix_from_array(array, names)
+    matrix, names = number_table(X)
     finite = np.isfinite(matrix)
     if not finite.all():
         row, column = np.argwhere(~finite)[0]
@@ -221,11 +208,40 @@ def feature_matrix(X: Any) -> tuple[Floats, list[str]]:
     return matrix, names
 
 
-def _as_array(X: Any) -> NDArray[Any]:
+def number_table(X: Any, what: str = "X") -> tuple[Floats, list[str]]:
+    """Float64 matrix and column names of anything that holds numbers; `what` is how messages call it.
+
+    Numbers may be infinite or NaN. Masked entries are refused: what is behind a mask is no value.
+    """
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        raise DataTypeError(
+            f"{what} is a sparse matrix of shape {X.shape}: distances between its rows need all columns. "
+            "Reduce it first (for example sklearn.decomposition.TruncatedSVD), or pass X.toarray() if it fits"
+        )
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        names = [str(name) for name in X.columns]
+        check_shape(tuple(X.shape))
+        return matrix_from_frame(X, names), names
+    array = as_array(X, what)
+    check_shape(array.shape)
+    names = [f"column {j}" for j in range(array.shape[1])]
+    return matrix_from_array(array, names, what), names
+
+
+def as_array(values: Any, what: str = "X") -> NDArray[Any]:
+    """Anything array-like as an array of whatever type; refuse what is ragged, and what is masked."""
+    if isinstance(values, np.ma.MaskedArray):
+        if np.ma.is_masked(values):
+            masked = np.argwhere(np.ma.getmaskarray(values))
+            where = f", the first in row {masked[0][0]}" if values.ndim else ""
+            raise DataError(f"{what} has {len(masked)} masked values{where}: fill or drop them")
+        values = values.data
     try:
-        return np.asarray(X)
+        return np.asarray(values)
     except ValueError as error:  # ragged nested lists
-        raise DataError(f"X is not a rectangular table: {error}") from None
+        raise DataError(f"{what} is not a rectangular table: {error}") from None
+    except Exception as error:  # an object that promises an array, and refuses
+        raise DataTypeError(f"{what} cannot be read as an array: {brief(error)}") from None
 
 
 def check_shape(shape: tuple[int, ...]) -> None:
@@ -260,35 +276,52 @@ def matrix_from_frame(X: Any, names: list[str]) -> Floats:
     return matrix
 
 
-def matrix_from_array(array: NDArray[Any], names: list[str]) -> Floats:
+def matrix_from_array(array: NDArray[Any], names: list[str], what: str = "X") -> Floats:
     """Float64 matrix of an array of numbers; what is none is named."""
     if array.dtype.kind == "c":
-        raise DataError("Complex data not supported: split X into real and imaginary columns")
+        raise _complex(what)
     if array.dtype.kind == "O":
-        return _from_objects(array, names)
+        return _from_objects(array, names, what)
     if array.dtype.kind not in "biuf":
         raise DataTypeError(
-            f"X holds values of type {array.dtype}, for example {array[0, 0].item()!r} in {names[0]!r}: "
+            f"{what} holds values of type {array.dtype}, for example {brief(array[0, 0].item())} in {names[0]!r}: "
             "convert every column to numbers first"
         )
     with np.errstate(over="ignore"):  # what overflows becomes infinite and is named by the caller
         return np.ascontiguousarray(array, dtype=np.float64)
 
 
-def _from_objects(array: NDArray[Any], names: list[str]) -> Floats:
+def _complex(what: str) -> DataError:
+    return DataError(f"Complex data not supported: split {what} into real and imaginary columns")
+
+
+def _from_objects(array: NDArray[Any], names: list[str], what: str) -> Floats:
     matrix = np.empty(array.shape)
     for i, row in enumerate(array):
         for j, value in enumerate(row):
+            if type(value) is float:
+                matrix[i, j] = value
+                continue
             where = f"row {i}, {names[j]!r}"
             if isinstance(value, str | bytes):
-                raise DataTypeError(f"X holds text, {value!r} in {where}: convert every column to numbers first")
-            try:
-                matrix[i, j] = np.nan if value is None else value
-            except OverflowError:
-                raise DataError(f"X holds a number too large for float64 in {where}: rescale that column") from None
-            except (TypeError, ValueError):
                 raise DataTypeError(
-                    f"X holds a {type(value).__name__} in {where}; an argument must be a real number, "
+                    f"{what} holds text, {brief(value)} in {where}: convert every column to numbers first"
+                )
+            # numpy's scalars, and arrays of none or one dimension, would convert without a word.
+            kind = value.dtype.kind if isinstance(value, np.generic | np.ndarray) else ""
+            if isinstance(value, complex) or kind == "c":
+                raise _complex(what)
+            try:
+                if kind not in "biufO" or isinstance(value, datetime.date | datetime.timedelta):
+                    raise TypeError
+                matrix[i, j] = np.nan if is_missing(value) else float(value)
+            except OverflowError:
+                raise DataError(
+                    f"{what} holds a number too large for float64 in {where}: rescale that column"
+                ) from None
+            except Exception:
+                raise DataTypeError(
+                    f"{what} holds a {type(value).__name__} in {where}; an argument must be a real number, "
                     "not a string or a container: convert every column to numbers first"
                 ) from None
     return matrix

@@ -1,6 +1,7 @@
 """Labels of any hashable kind become codes 0..C-1."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -8,9 +9,11 @@ from numpy.typing import NDArray
 
 from .._types import Codes
 from ..errors import DataError, DataTypeError
-from ..utils.checks import listed
+from ..utils.checks import brief, listed
 
-__all__ = ["check_class_sizes", "encode_labels", "is_missing", "plain"]
+__all__ = ["check_class_sizes", "encode_labels", "is_missing", "is_text", "plain", "text_array"]
+
+_LONG = 64  # characters; numpy gives every label of an array the room of the longest
 
 
 def encode_labels(y: Any) -> tuple[NDArray[Any], Codes]:
@@ -58,33 +61,59 @@ def _hashed_labels(values: list[Any]) -> tuple[NDArray[Any], Codes]:
     if missing:
         raise _missing_labels(missing)
     seen: dict[Hashable, int] = {}
-    try:
-        codes = np.array([seen.setdefault(value, len(seen)) for value in values], dtype=np.int64)
-    except TypeError:
-        bad = next(i for i, value in enumerate(values) if not isinstance(value, Hashable))
-        raise DataTypeError(
-            f"y must hold one hashable label per row; row {bad} holds a {type(values[bad]).__name__}"
-        ) from None
+    codes = np.empty(len(values), dtype=np.int64)
+    for row, value in enumerate(values):
+        try:
+            codes[row] = seen.setdefault(value, len(seen))
+        except Exception:  # a tuple that holds a list looks hashable, and is not
+            raise DataTypeError(
+                f"y must hold one hashable label per row; row {row} holds a {type(value).__name__}"
+            ) from None
     found = list(seen)
-    order = sorted(range(len(found)), key=lambda i: _sort_key(found[i], found))
+    key = _order_of(found)
+    order = sorted(range(len(found)), key=lambda i: key(found[i]))
     position = np.empty(len(order), dtype=np.int64)
     position[order] = np.arange(len(order))
     return _class_array([found[i] for i in order]), position[codes]
 
 
-def _sort_key(label: Any, labels: list[Any]) -> Any:
+def _order_of(labels: list[Any]) -> Callable[[Any], Any]:
     """Order of the labels themselves where it is a total one; otherwise by kind and spelling."""
     for kind in ((bool, int, float, np.number, np.bool_), (str,), (bytes,)):
-        if all(isinstance(other, kind) for other in labels):
-            return label
-    return type(label).__name__, repr(label)
+        if all(isinstance(label, kind) and not isinstance(label, np.complexfloating) for label in labels):
+            return lambda label: label
+    return lambda label: (type(label).__name__, brief(label, 1000))
 
 
 def _class_array(labels: list[Any]) -> NDArray[Any]:
+    if labels and all(type(label) is str for label in labels):
+        return text_array(labels)
     if len({type(label) for label in labels}) == 1 and isinstance(labels[0], str | bool | int | float | np.generic):
         array = np.array(labels)
         if all(a == b for a, b in zip(array.tolist(), labels, strict=True)):  # huge integers would become floats
             return array
+    return _object_array(labels)
+
+
+def text_array(labels: Sequence[str]) -> NDArray[Any]:
+    """Labels that are text: numpy's own kind of it, or Python's where one long label would widen all of them.
+
+    Examples
+    --------
+    >>> text_array(["no", "yes"]).dtype.kind, text_array(["no", "y" * 20_000]).dtype.kind
+    ('U', 'O')
+    """
+    if max(map(len, labels), default=0) > _LONG or any(label.endswith("\0") for label in labels):
+        return _object_array(labels)  # numpy drops zeros at the end
+    return np.array(labels, dtype=str)
+
+
+def is_text(labels: NDArray[Any]) -> bool:
+    """Whether labels are text, however long."""
+    return labels.dtype.kind == "U" or (labels.dtype.kind == "O" and all(isinstance(label, str) for label in labels))
+
+
+def _object_array(labels: Sequence[Any]) -> NDArray[Any]:
     array = np.empty(len(labels), dtype=object)
     for i, label in enumerate(labels):  # one by one: numpy would unpack tuples into a table
         array[i] = label
@@ -97,9 +126,11 @@ def plain(classes: NDArray[Any]) -> list[Any]:
 
 
 def is_missing(value: Any) -> bool:
-    """None, NaN, or pandas' marks for what is missing."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    """None, NaN, numpy's mask, or pandas' marks for what is missing."""
+    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
         return True
+    if isinstance(value, Decimal):
+        return value.is_nan()  # a signalling one cannot even be compared
     return isinstance(value, float | np.floating) and bool(value != value)
 
 
@@ -112,9 +143,9 @@ def _missing_labels(rows: Sequence[int] | NDArray[np.intp]) -> DataError:
 def check_class_sizes(classes: NDArray[Any], counts: NDArray[np.int64]) -> None:
     """Refuse fewer than two classes, and classes of a single sample."""
     if len(classes) < 2:
-        what = f"only one class, {plain(classes)[0]!r}" if len(classes) else "no labels"
+        what = f"only one class, {brief(plain(classes)[0])}" if len(classes) else "no labels"
         raise DataError(f"y contains {what}: a floor needs samples of at least two classes")
-    alone = [repr(label) for label in plain(classes[counts == 1])]
+    alone = [brief(label) for label in plain(classes[counts == 1])]
     if alone:
         hint = "; is y a regression target?" if len(alone) > len(classes) / 2 else ""
         raise DataError(

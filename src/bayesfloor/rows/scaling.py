@@ -25,6 +25,10 @@ _OUTLYING = 20.0
 # No ball reaches this far, and no square of it overflows.
 _FAR = 1e140
 _LARGEST = 490
+# Exponents of a column's largest value beyond which it is multiplied by a power of two first: differences of numbers
+# near 1.8e308 overflow, and those near 1e-308 have no digits left.
+_TOP, _BOTTOM = 1020, -500
+_NOTHING = 2.0**-960  # beside values of more than 2^-500: rows that differ by less are equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +37,14 @@ class Standard:
 
     Attributes
     ----------
+    shifts : ndarray of shape (d,)
+        Columns are multiplied by so many powers of two before anything else.
     medians, deviations : ndarray of shape (d,)
-        Of a quarter of each value.
+        Of the columns so multiplied.
     unit_variance : bool
     """
 
+    shifts: NDArray[np.int64]
     medians: Floats
     deviations: Floats
     unit_variance: bool
@@ -47,42 +54,55 @@ class Standard:
         """Of these rows, finite and with no constant column."""
         n, d = X.shape
         medians, deviations = np.empty(d), np.empty(d)
+        shifts = np.zeros(d, dtype=np.int64)
         quarters = np.unique([(n - 1) // 4, (n - 1) // 2, (3 * (n - 1) + 3) // 4])
         for q in range(d):
-            # A quarter of each value: the difference of two numbers near 1.8e308 must not overflow.
-            column = np.ldexp(X[:, q], -2)
+            exponent = int(np.frexp(np.abs(X[:, q]).max())[1])
+            shifts[q] = -2 if exponent > _TOP else -exponent if exponent < _BOTTOM else 0
+            column = np.ldexp(X[:, q], shifts[q])
             ranked = np.partition(column, quarters)
             medians[q] = ranked[quarters[len(quarters) // 2]]
             column -= medians[q]
             robust = (ranked[quarters[-1]] - ranked[quarters[0]]) / 1.349
-            scale = robust if robust > 0 else np.abs(column).max() / _OUTLYING
+            scale = robust if robust > _NOTHING else np.abs(column).max() / _OUTLYING
             # Of a sample a column may be constant though it varies elsewhere: it then counts for nothing.
-            clipped = np.clip(column / scale, -_OUTLYING, _OUTLYING) if scale > 0 else column
+            with np.errstate(over="ignore"):  # what is so far away is clipped
+                clipped = np.clip(column / scale, -_OUTLYING, _OUTLYING) if scale > 0 else column
             deviations[q] = scale * clipped.std() if scale > 0 else np.inf
-        return cls(medians, deviations, unit_variance)
+        return cls(shifts, medians, deviations, unit_variance)
+
+    @property
+    def exponents(self) -> NDArray[np.int64]:
+        """Of each deviation in the units of its column: it is below two to the power of this.
+
+        Examples
+        --------
+        >>> Standard.of(np.array([[0.0, 0.0], [1.0, 5e-324]]), unit_variance=True).exponents.tolist()
+        [0, -1074]
+        """
+        return np.frexp(self.deviations[np.isfinite(self.deviations)])[1] - self.shifts[np.isfinite(self.deviations)]
 
     @property
     def _exponent(self) -> int:
-        finite = self.deviations[np.isfinite(self.deviations)]
-        return min(int(np.frexp(finite.max(initial=0.0))[1]), 1020)
+        return min(int(self.exponents.max(initial=-1080)), 1022) if len(self.exponents) else 0
 
     @property
     def unit(self) -> float:
         """Length of one unit of the points in the units of the columns; 1 if each has its own."""
-        return 1.0 if self.unit_variance or not len(self.medians) else float(np.ldexp(1.0, self._exponent + 2))
+        return 1.0 if self.unit_variance or not len(self.medians) else float(np.ldexp(1.0, self._exponent))
 
     def apply(self, X: Floats) -> Floats:
         """Points."""
         if not len(self.medians):
             return X.copy()
         points = np.empty_like(X)
-        for q, median in enumerate(self.medians):
-            points[:, q] = np.ldexp(X[:, q], -2) - median
         with np.errstate(over="ignore"):
+            for q, median in enumerate(self.medians):
+                points[:, q] = np.ldexp(X[:, q], self.shifts[q]) - median
             if self.unit_variance:
                 points /= _rounded(self.deviations)
             else:
-                points = np.ldexp(points, -self._exponent)
+                points = np.ldexp(points, -(self._exponent + self.shifts))
         return np.clip(points, -_FAR, _FAR)
 
 

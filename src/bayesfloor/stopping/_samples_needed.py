@@ -12,7 +12,7 @@ from .._types import Floats
 from ..errors import DataError, ParameterError
 from ..floor.excess import check_rows, check_share, error_limit, floor_reach, known_floor, points
 from ..floor.result import FloorResult
-from ..utils.checks import check_seed
+from ..utils.checks import brief, check_seed
 from ..utils.intervals import ConfidenceInterval, check_level
 
 __all__ = ["ModelCurvePoint", "SamplesNeeded", "samples_needed"]
@@ -353,12 +353,12 @@ def _check_curve(model_curve: Any) -> list[ModelCurvePoint]:
             points = [tuple(point) for point in model_curve]
         except TypeError:
             raise DataError(
-                f"model_curve must be a sequence of (n_train, error, n_test), got {model_curve!r}"
+                f"model_curve must be a sequence of (n_train, error, n_test), got {brief(model_curve)}"
             ) from None
     checked = []
     for i, point in enumerate(points):
         if len(point) != len(names):
-            raise DataError(f"point {i} of model_curve must be (n_train, error, n_test), got {point!r}")
+            raise DataError(f"point {i} of model_curve must be (n_train, error, n_test), got {brief(point)}")
         n_train, error, n_test = point
         checked.append(
             ModelCurvePoint(

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import BayesfloorWarning, DataError, ParameterError
 from ..floor.excess import check_rows, check_share
-from ..utils.checks import listed
+from ..utils.checks import brief, listed
 from .rule import FloorStopping
 
 __all__ = [
@@ -381,7 +381,7 @@ def _check_metric(
     _check_unused(stopping)
     rows = check_rows("n_samples", n_samples)
     if not isinstance(metric, str) or not metric:
-        raise ParameterError(f"metric must be the name of a metric, got {metric!r}")
+        raise ParameterError(f"metric must be the name of a metric, got {brief(metric)}")
     if metric_is is None:
         name = metric.lower()
         is_error, is_accuracy = "err" in name, "acc" in name
@@ -392,7 +392,7 @@ def _check_metric(
             )
         metric_is = "error" if is_error else "accuracy"
     if metric_is not in ("error", "accuracy"):
-        raise ParameterError(f"metric_is must be 'error' or 'accuracy', got {metric_is!r}")
+        raise ParameterError(f"metric_is must be 'error' or 'accuracy', got {brief(metric_is)}")
 
     def error_from(value: Any) -> float:
         share = check_share(f"metric {metric!r}", value)

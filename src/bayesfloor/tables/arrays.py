@@ -1,7 +1,5 @@
 """Arrays saved by numpy: NPY and NPZ, never with pickled objects."""
 
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,7 @@ import pandas as pd
 
 from ..errors import DataError
 from ..utils.checks import listed
-from .table_file import InMemory, TableFile, chunk_rows, first_line
+from .table_file import InMemory, TableFile, chunk_rows
 
 __all__ = ["NpyFile", "arrays_of", "npy_rows", "open_npz"]
 
@@ -30,7 +28,8 @@ class NpyFile(TableFile):
 
     def _rows(self, rows: slice, columns: Sequence[str]) -> pd.DataFrame:
         some = self._array[rows]
-        at = [self.names.index(column) for column in columns]
+        place = {name: at for at, name in enumerate(self.names)}
+        at = [place[column] for column in columns]
         if some.dtype.names:
             return pd.DataFrame.from_records(np.array(some[[some.dtype.names[i] for i in at]]))
         # Only the cells asked for are copied from disk.
@@ -53,7 +52,7 @@ def npy_rows(path: Path) -> int:
 def _map(path: Path) -> Any:
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError):
+    except (EOFError, OSError, ValueError):
         array = _load(path)  # an empty array cannot be mapped; what is wrong with any other is said here
     if not isinstance(array, np.ndarray):
         raise DataError(f"{path.name} holds several arrays: name it .npz")
@@ -67,9 +66,13 @@ def arrays_of(path: Path) -> dict[str, Any]:
         raise DataError(f"{path.name} holds a single array: name it .npy")
     try:
         with loaded as archive:
-            return {name: archive[name] for name in archive.files}
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
+            arrays = {name: archive[name] for name in archive.files}
+    except ValueError as error:
         raise _no_array(path, error) from None
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray):  # the bytes of a member that is something else
+            raise DataError(f"{path.name} is damaged, or no file of numpy arrays: {name!r} in it is no array")
+    return arrays
 
 
 def open_npz(path: Path) -> TableFile:
@@ -120,11 +123,12 @@ def _no_table(array: Any, name: str) -> DataError:
 def _load(path: Path) -> Any:
     try:
         return np.load(path, allow_pickle=False)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
+    except ValueError as error:
         raise _no_array(path, error) from None
 
 
-def _no_array(path: Path, error: BaseException) -> DataError:
+def _no_array(path: Path, error: ValueError) -> Exception:
+    """What is wrong, where numpy's own words would not help."""
     if "Object arrays" in str(error):
         return DataError(
             f"{path.name} holds Python objects, which could run code when loaded: save arrays of numbers or of text "
@@ -132,4 +136,4 @@ def _no_array(path: Path, error: BaseException) -> DataError:
         )
     if "pickled" in str(error):
         return DataError(f"{path.name} is no file of numpy arrays")
-    return DataError(f"{path.name} is no file of numpy arrays, or it is cut short ({first_line(error)})")
+    return error

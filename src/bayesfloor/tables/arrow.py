@@ -1,31 +1,15 @@
 """Parquet, Feather and Arrow, through pyarrow, which is optional."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from ..errors import DataError
-from .table_file import TableFile, chunk_rows, first_line
+from .table_file import TableFile, chunk_rows
 
-__all__ = ["arrow_bytes", "arrow_rows", "open_feather", "open_parquet", "report_damage"]
-
-
-@contextmanager
-def report_damage(name: str, finding: str = "is damaged or cut short") -> Iterator[None]:
-    """Raise what pyarrow says of a file that it cannot read as an error that names the file."""
-    import pyarrow as pa
-
-    try:
-        yield
-    # UnicodeDecodeError: names of columns and time zones come as bytes from the file.
-    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
-        raise DataError(f"{name} {finding} ({first_line(error)})") from None
-
-
-_NO_PARQUET = "is no Parquet file, or it is cut short"
+__all__ = ["arrow_bytes", "arrow_rows", "open_feather", "open_parquet"]
 
 
 class ArrowFile(TableFile):
@@ -46,21 +30,16 @@ class ArrowFile(TableFile):
     ) -> Iterator[pd.DataFrame]:
         import pyarrow as pa
 
-        with report_damage(self._name):
-            for column in columns:
-                kind = self._schema.field(column).type
-                if pa.types.is_nested(kind):
-                    raise DataError(
-                        f"column {column!r} of {self._name} holds {kind}: give each value a column of its own"
-                    )
-            for batch in _at_most(chunk_rows(len(columns)), self._batches(columns)):
-                # Of the metadata nothing is needed, and damaged ones are parsed even where they are to be ignored.
-                table = pa.Table.from_batches([batch]).select(list(columns)).replace_schema_metadata(None)
-                # Whole numbers stay whole where some are missing.
-                nullable = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}
-                yield self._plain(table).to_pandas(
-                    date_as_object=False, ignore_metadata=True, types_mapper=nullable.get
-                )
+        for column in columns:
+            kind = self._schema.field(column).type
+            if pa.types.is_nested(kind):
+                raise DataError(f"column {column!r} of {self._name} holds {kind}: give each value a column of its own")
+        for batch in _at_most(chunk_rows(len(columns)), self._batches(columns)):
+            # Of the metadata nothing is needed, and damaged ones are parsed even where they are to be ignored.
+            table = pa.Table.from_batches([batch]).select(list(columns)).replace_schema_metadata(None)
+            # Whole numbers stay whole where some are missing.
+            nullable = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}
+            yield self._plain(table).to_pandas(date_as_object=False, ignore_metadata=True, types_mapper=nullable.get)
 
     def _plain(self, table: Any) -> Any:
         """Decimals as float64, and dictionaries unpacked: each batch may have its own."""
@@ -90,13 +69,12 @@ def _at_most(rows: int, batches: Iterator[Any]) -> Iterator[Any]:
 def open_parquet(path: Path) -> TableFile:
     """Columns of a Parquet file."""
     _pyarrow(path)
-    with report_damage(path.name, _NO_PARQUET):
-        file = _parquet(path)
-        return ArrowFile(
-            file.schema_arrow,
-            lambda columns: file.iter_batches(batch_size=chunk_rows(len(columns)), columns=list(columns)),
-            path.name,
-        )
+    file = _parquet(path)
+    return ArrowFile(
+        file.schema_arrow,
+        lambda columns: file.iter_batches(batch_size=chunk_rows(len(columns)), columns=list(columns)),
+        path.name,
+    )
 
 
 def _parquet(path: Path) -> Any:
@@ -117,11 +95,10 @@ def open_feather(path: Path) -> TableFile:
             return (opened.get_batch(i) for i in range(opened.num_record_batches))
         return iter(pa.ipc.open_stream(pa.memory_map(str(path)), options=options))
 
-    with report_damage(path.name, "is no Feather or Arrow file, or it is cut short"):
-        is_file = _is_arrow_file(path)
-        reader = pa.ipc.open_file if is_file else pa.ipc.open_stream
-        schema = reader(pa.memory_map(str(path))).schema
-        return ArrowFile(schema, batches, path.name)
+    is_file = _is_arrow_file(path)
+    reader = pa.ipc.open_file if is_file else pa.ipc.open_stream
+    schema = reader(pa.memory_map(str(path))).schema
+    return ArrowFile(schema, batches, path.name)
 
 
 def _is_arrow_file(path: Path) -> bool:
@@ -155,11 +132,9 @@ def arrow_rows(path: Path) -> int | None:
     """Rows of a Parquet, Feather or Arrow file, from what it says about itself; None for a stream."""
     _pyarrow(path)
     if path.suffix.lower() in (".parquet", ".pq"):
-        with report_damage(path.name, _NO_PARQUET):
-            return int(_parquet(path).metadata.num_rows)
+        return int(_parquet(path).metadata.num_rows)
     if not _is_arrow_file(path):
         return None
     import pyarrow.dataset as dataset
 
-    with report_damage(path.name, "is no Arrow file, or it is cut short"):
-        return int(dataset.dataset(path, format="ipc").count_rows())
+    return int(dataset.dataset(path, format="ipc").count_rows())

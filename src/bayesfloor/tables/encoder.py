@@ -198,7 +198,7 @@ def _learn(cells: Cells, found: _Found) -> Encoded:
         n_distinct = len(reading.texts(cells).levels)
     else:
         n_distinct = len(pd.unique(parts[0][1][~absent]))
-    medians = tuple(float(np.median(values[~absent] if n_missing else values)) for _, values in parts)
+    medians = tuple(_median(values[~absent] if n_missing else values) for _, values in parts)
     recipe = Recipe(reading, medians, n_missing > 0, tuple(range(len(parts) + (n_missing > 0))))
     filled = recipe.fill(parts, cells.name)
     used = tuple(i for i, (_, values) in enumerate(filled) if (values != values[0]).any())
@@ -207,6 +207,19 @@ def _learn(cells: Cells, found: _Found) -> Encoded:
     column = Column(cells.name, found.kind, n_missing, n_distinct, "feature", found.note, found.is_remarkable)
     names, columns = zip(*(filled[i] for i in used), strict=True)
     return Encoded(column, names, columns, replace(recipe, used=used))
+
+
+def _median(values: Floats) -> float:
+    """The middle value; of two near 1.8e308 numpy's mean would be infinite.
+
+    Examples
+    --------
+    >>> _median(np.array([1.0, 2.0])), _median(np.array([1.6e308, 1.6e308]))
+    (1.5, 1.6e+308)
+    """
+    with np.errstate(over="ignore"):
+        median = float(np.median(values))
+    return median if np.isfinite(median) else float(np.ldexp(np.median(np.ldexp(values, -2)), 2))
 
 
 def _identifier(name: str, n_missing: int, n_distinct: int, *, is_number: bool = False) -> Column:
@@ -370,14 +383,15 @@ def encode_columns(raw: RawTable, keep: Sequence[str], problems: Problems | None
     What is wrong with columns is told together, with what `problems` holds already.
     """
     problems = Problems(raw.name) if problems is None else problems
-    wanted = {part.strip() for name in ([keep] if isinstance(keep, str) else keep) for part in (name, *name.split(","))}
+    asked = map(str, [keep] if isinstance(keep, str) else keep)
+    wanted = {part.strip() for name in asked for part in (name, *name.split(","))}
     encoded: list[Encoded] = []
-    width = 0
+    width, free = 0, free_memory()
     for name in raw.frame.columns:
         with problems.collect(name):
             encoded.append(encode_column(raw.frame[name], name, raw.rows, wanted=name in wanted))
             width += len(encoded[-1].values)
-        if 16 * width * len(raw.rows) > free_memory():
+        if 16 * width * len(raw.rows) > free:
             raise DataError(
                 f"the columns of {raw.name} up to {quoted(name)} make {width} features of {len(raw.rows):,} rows, more "
                 "than fits into memory: drop columns, or read fewer rows (max_rows, --max-rows)"

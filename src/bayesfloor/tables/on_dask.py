@@ -13,7 +13,6 @@ import pandas as pd
 from .._types import Codes, Counts, Floats, RowNumbers, Values
 from ..errors import BayesfloorWarning, DataError, DataTypeError
 from ..rows.cluster import dask_module
-from .arrow import report_damage
 from .columns import Column, quoted
 from .encoder import Surprises, TableEncoding, identifier_warning
 from .on_disk import check_sample_rows, learn_from_sample
@@ -28,7 +27,7 @@ from .selection import (
     rows_at_places,
 )
 from .table import plain_frame
-from .table_file import InMemory
+from .table_file import InMemory, report_damage
 from .target import Labels, PartLabels, check_labels, count_labels, settle_labels
 from .text import DelimitedFile
 
@@ -80,9 +79,16 @@ def encode_file_on_dask(path: Path, *, header: bool | None = None, **options: An
     Dask converts Parquet without validating it, but offsets of text are not stored there, and indices of
     dictionaries are checked in the conversion: damage is an error of pyarrow's.
     """
-    with report_damage(path.name):
+    with report_damage(path.name, kinds=_damage_kinds()):
         frame, settle = _read_on_dask(path, header)
         return encode_on_dask(frame, **options, settle=settle, name=path.name)
+
+
+def _damage_kinds() -> tuple[type[Exception], ...]:
+    """What pyarrow raises of a damaged file: workers raise other errors, too. Names of columns come as bytes."""
+    import pyarrow as pa
+
+    return pa.ArrowException, OSError, EOFError, UnicodeDecodeError
 
 
 def _read_on_dask(path: Path, header: bool | None) -> tuple[Any, Callable[[pd.DataFrame], pd.DataFrame] | None]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from .._types import Codes, RowNumbers, Values
 from ..errors import BayesfloorWarning, DataError, ParameterError
+from ..utils.checks import brief
 from .columns import Column
 from .encoder import Surprises, TableEncoding, identifier_warning, learn_encoding
 from .open import check_fits, n_rows_of, open_table
@@ -168,7 +169,7 @@ def encode_to_disk(
 def check_sample_rows(sample_rows: int) -> None:
     """Refuse what is no number of rows to learn from."""
     if isinstance(sample_rows, bool) or not isinstance(sample_rows, int) or sample_rows < 2:
-        raise ParameterError(f"sample_rows must be a whole number of at least 2, got {sample_rows!r}")
+        raise ParameterError(f"sample_rows must be a whole number of at least 2, got {brief(sample_rows)}")
 
 
 def _count_labels(file: TableFile, label: str, path: Path, tell: Progress) -> Labels:

@@ -2,6 +2,7 @@
 
 import contextlib
 import difflib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ import pandas as pd
 
 from .._types import Codes, Counts, RowNumbers, Values
 from ..errors import DataError, ParameterError
-from ..utils.checks import listed
+from ..utils.checks import brief, check_seed, check_whole, listed
 from ..utils.parallel import Progress
 from .columns import present_text, quoted
 from .open import check_fits, open_table
@@ -76,8 +77,7 @@ def raw_table(
 
     `holds_labels`: all its columns are labels. `problems` collects what is wrong; without it that is raised.
     """
-    if max_rows is not None and (isinstance(max_rows, bool) or not isinstance(max_rows, int) or max_rows < 2):
-        raise ParameterError(f"max_rows must be a whole number of at least 2, got {max_rows!r}")
+    _check_rows(max_rows, random_state)
     check_fits(path, max_rows=max_rows)
     file = open_table(path, header=header)
     file.progress = progress
@@ -103,6 +103,7 @@ def select(
     What is wrong is collected in `problems`; what is returned then has no labels, and where columns were named that are
     not there, the first rows only: enough to find out what else is wrong.
     """
+    _check_rows(max_rows, random_state)
     columns = chosen_columns(file, name, target, drop, keep, groups, needs_target, problems)
     label = columns.label
     notes = list(file.notes)
@@ -152,6 +153,12 @@ def _first_rows(file: TableFile, name: str, columns: "ChosenColumns") -> RawTabl
     return RawTable(name, frame, None, None, rows, (), len(frame), 0, columns.label, "", columns.left_out)
 
 
+def _check_rows(max_rows: Any, random_state: Any) -> None:
+    if max_rows is not None:
+        check_whole("max_rows", max_rows, 2)
+    check_seed(random_state)
+
+
 class ChosenColumns(NamedTuple):
     """Columns by name: labels and groups (or ""), features, all that are read, and those that are not."""
 
@@ -174,7 +181,7 @@ def chosen_columns(
 ) -> ChosenColumns:
     """Settle which columns are used, and what for; what is wrong is told together, or left to the caller."""
     found = Problems(name) if problems is None else problems
-    twice = sorted({n for n in file.names if file.names.count(n) > 1})
+    twice = sorted(n for n, times in Counter(file.names).items() if times > 1)
     if twice:
         raise DataError(
             f"{name} has more than one column named {listed([quoted(n) for n in twice])}: rename them, or say that "
@@ -197,8 +204,10 @@ def chosen_columns(
     with found.collect():
         if label and label in dropped:
             raise ParameterError(f"{quoted(label)} is the target: it cannot be dropped")
-    side = [n for n in file.side_columns if n not in (label, group, *kept)]
-    features = [n for n in file.names if n not in (label, group, *dropped, *side) and (not kept or n in kept)]
+    # Sets: files may have a hundred thousand columns.
+    side = {*file.side_columns} - {label, group, *kept}
+    wanted = ({*kept} if kept else {*file.names}) - {label, group, *dropped} - side
+    features = [n for n in file.names if n in wanted]
     with found.collect():
         if not features:
             raise DataError(
@@ -206,13 +215,14 @@ def chosen_columns(
             )
     if problems is None:
         found.tell()
-    used = [n for n in file.names if n in {*features, label, group}]
-    return ChosenColumns(label, group, features, used, tuple(n for n in file.names if n not in used))
+    read = {*features, label, group}
+    used = [n for n in file.names if n in read]
+    return ChosenColumns(label, group, features, used, tuple(n for n in file.names if n not in read))
 
 
 def _find(names: Sequence[str], wanted: str | int, what: str, where: str) -> str:
     """Column of this name, or at this position."""
-    text = str(wanted)
+    text = wanted if isinstance(wanted, str) else brief(wanted, 1000)
     if text in names:
         return text
     try:
@@ -230,8 +240,12 @@ def _find(names: Sequence[str], wanted: str | int, what: str, where: str) -> str
 
 def _names(names: Sequence[str], wanted: Sequence[str], what: str, where: str, problems: Problems) -> list[str]:
     found = []
-    for name in [wanted] if isinstance(wanted, str) else wanted:
-        parts = [part.strip() for part in str(name).split(",")]
+    try:
+        several = [wanted] if isinstance(wanted, str) else list(wanted)
+    except TypeError:
+        raise ParameterError(f"{what} must be a list of columns, got {brief(wanted)}") from None
+    for name in several:
+        parts = [part.strip() for part in name.split(",")] if isinstance(name, str) else []
         for part in parts if name not in names and len(parts) > 1 else [name]:
             with problems.collect():
                 found.append(_find(names, part, what, where))

@@ -13,8 +13,9 @@ import pandas as pd
 from .._types import Codes, Floats, RowNumbers, Values
 from ..errors import BayesfloorWarning, DataError, DataTypeError, ParameterError
 from ..rows.blocks import LARGE
+from ..rows.dataset import as_array
 from ..rows.labels import encode_labels, is_missing, plain
-from ..utils.checks import listed
+from ..utils.checks import check_text, listed
 from ..utils.parallel import Progress
 from .columns import NO_CATEGORY, Column
 from .encoder import accounts, column_notes, encode_columns, identifier_warning
@@ -214,6 +215,7 @@ def table_from_frame(
     >>> table_from_frame(frame, target="buys").X.tolist()
     [[20.0, 0.0], [30.0, 1.0], [40.0, 0.0], [50.0, 0.0]]
     """
+    check_text("name", name)
     table = plain_frame(frame)
     labels = "y"
     if y is not None:
@@ -250,9 +252,11 @@ def as_arrays(X: Any, y: Any, target: Any, groups: Any) -> tuple[Any, Any, Any, 
     else:
         table = table_from_frame(X, target=target, y=y, groups=named)
     if groups is not None and not isinstance(groups, str):
-        if len(groups) != table.n_file_rows:
-            raise DataError(f"there are {table.n_file_rows} rows but {len(groups)} groups: they must have equal length")
-        groups = np.asarray(groups)[table.rows - 1]
+        groups = as_array(groups, "groups")
+        if groups.shape[:1] != (table.n_file_rows,):
+            given = len(groups) if groups.ndim else 1
+            raise DataError(f"there are {table.n_file_rows} rows but {given} groups: they must have equal length")
+        groups = groups[table.rows - 1]
     else:
         groups = table.groups
     encoded = pd.DataFrame(table.X, columns=pd.Index(table.features, dtype=object))
@@ -302,7 +306,9 @@ def _is_complete(frame: Any, y: Any) -> bool:
     if bool(plain_frame(frame).isna().to_numpy().any()):
         return False
     if isinstance(y, list | tuple):
-        return not any(is_missing(label) or label in NO_CATEGORY for label in y)
+        return not any(is_missing(label) or (isinstance(label, str) and label in NO_CATEGORY) for label in y)
+    if np.ma.is_masked(y):
+        return False
     labels = np.asarray(y) if hasattr(y, "__array__") else np.empty(0)
     return not bool(pd.isna(labels).any() or (labels.dtype.kind in "OU" and pd.Series(labels).isin(NO_CATEGORY).any()))
 

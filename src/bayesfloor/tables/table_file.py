@@ -2,13 +2,15 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pandas as pd
 
+from ..errors import DataError, DataTypeError, ParameterError
 from ..utils.parallel import Progress
 
-__all__ = ["CHUNK_ROWS", "InMemory", "TableFile", "chunk_rows", "first_line"]
+__all__ = ["CHUNK_ROWS", "InMemory", "TableFile", "chunk_rows", "first_line", "report_damage"]
 
 CHUNK_ROWS = 50_000
 _CHUNK_CELLS = 2**22
@@ -64,12 +66,39 @@ class InMemory(TableFile):
         self.names = tuple(str(name) for name in frame.columns)
 
     def frame(self, columns: Sequence[str], labels: Sequence[str] = ()) -> pd.DataFrame:
-        return self._frame.iloc[:, [self.names.index(column) for column in columns]].set_axis(list(columns), axis=1)
+        place = {name: at for at, name in reversed([*enumerate(self.names)])}  # of two, the first
+        return self._frame.iloc[:, [place[column] for column in columns]].set_axis(list(columns), axis=1)
 
     def chunks(
         self, columns: Sequence[str], labels: Sequence[str] = (), like: Mapping[str, Any] | None = None
     ) -> Iterator[pd.DataFrame]:
         yield self.frame(columns)
+
+
+@contextmanager
+def report_damage(
+    name: str, finding: str = "is damaged or cut short", kinds: tuple[type[Exception], ...] = (Exception,)
+) -> Iterator[None]:
+    """Raise whatever a library says of a file that it cannot read as an error that names the file.
+
+    Of damaged files libraries raise anything: AttributeError, RuntimeError and RecursionError have been seen.
+
+    Examples
+    --------
+    >>> with report_damage("a.npz"):
+    ...     raise NotImplementedError("that compression method is not supported")
+    Traceback (most recent call last):
+    ...
+    bayesfloor.errors.DataError: a.npz is damaged or cut short (that compression method is not supported)
+    """
+    try:
+        yield
+    except (DataError, DataTypeError, ParameterError, PermissionError, FileNotFoundError):
+        raise  # these say what is wrong, and of which file
+    except MemoryError:
+        raise DataError(f"{name} asks for more memory than there is: it is too large, or damaged") from None
+    except kinds as error:
+        raise DataError(f"{name} {finding} ({first_line(error)})") from None
 
 
 def first_line(error: BaseException) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from .._types import Codes, Counts, Floats, Mask, Values
 from ..errors import DataError
-from ..rows.labels import encode_labels
+from ..rows.labels import encode_labels, is_text, text_array
 from ..utils.checks import listed
 from .columns import MISSING_WORDS, quoted, text_of
 
@@ -90,7 +90,7 @@ def labels_from(series: "pd.Series[Any]", name: str) -> tuple[Values, Mask]:
         numbers = _numbers(kept)  # kept as objects
         if numbers is not None:
             return (numbers if numbers.dtype.kind in "iu" else _whole(numbers, name)), present
-    return np.array(kept.tolist(), dtype=str) if len(kept) else np.empty(0, dtype=str), present
+    return text_array(kept.tolist()), present
 
 
 def typed_labels(series: "pd.Series[Any]", decimal: str = ".") -> "pd.Series[Any]":
@@ -133,12 +133,12 @@ def check_labels(classes: Values, n_labels: int, name: str, n_file_rows: int) ->
 
 def label_notes(y: Values, name: str) -> list[str]:
     """What a reader should know of labels that are text: words that may mean nothing, and spellings."""
-    return class_notes(*np.unique(y, return_counts=True), name) if y.dtype.kind == "U" else []
+    return class_notes(*np.unique(y, return_counts=True), name) if is_text(y) else []
 
 
 def class_notes(levels: Values, counts: Counts, name: str) -> list[str]:
     """The same of the sorted distinct labels, and how many rows have each."""
-    if levels.dtype.kind != "U":
+    if not is_text(levels):
         return []
     notes = [
         f"the label {str(level)!r} of {quoted(name)} is taken for a class ({n:,} rows): empty those cells if it means "

@@ -24,6 +24,13 @@ __all__ = ["DelimitedFile", "JsonLines", "open_bytes", "text_encoding"]
 
 _LOOK = 200  # lines that delimiter and header are found from
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+# The mark of UTF-32 begins with that of UTF-16.
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 _KNOWN = {
     b"PK\x03\x04": "a zip archive (or an Excel workbook: export it as CSV)",
     b"\x1f\x8b": "gzip: name it .gz",
@@ -66,8 +73,11 @@ def text_encoding(path: Path) -> str:
         for magic, what in _KNOWN.items():
             if head.startswith(magic):
                 raise DataError(f"{path.name} is no text file but {what}")
-        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return "utf-16"
+        for mark, encoding in _MARKS:
+            if head.startswith(mark):
+                return encoding
+        if b"\0" in head and (wide := _wide_encoding(head)):
+            return wide
         if _CONTROL.search(head):
             raise DataError(f"{path.name} is no text file: it holds bytes that no table of text has")
         decoder = codecs.getincrementaldecoder("utf-8")()
@@ -80,6 +90,26 @@ def text_encoding(path: Path) -> str:
         except UnicodeDecodeError:
             return _old_encoding(file)
     return "utf-8-sig" if head.startswith(codecs.BOM_UTF8) else "utf-8"
+
+
+def _wide_encoding(head: bytes) -> str:
+    r"""UTF-16 or UTF-32 without a mark, told by the zeros in it; empty if it is neither.
+
+    Examples
+    --------
+    >>> _wide_encoding("size;Größe\n1;2\n".encode("utf-16-be")), _wide_encoding(bytes(8))
+    ('utf-16-be', '')
+    """
+    for encoding, width in (("utf-32-le", 4), ("utf-32-be", 4), ("utf-16-le", 2), ("utf-16-be", 2)):
+        try:
+            text = head[: len(head) - len(head) % (2 * width)].decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        # Numbers, delimiters and line ends are ASCII in any language; read the wrong way round hardly anything is.
+        is_table = 4 * sum(character.isascii() for character in text) > len(text)
+        if is_table and not _CONTROL.search(text.encode("utf-8", "replace")):
+            return encoding
+    return ""
 
 
 def _old_encoding(file: IO[bytes]) -> str:
@@ -187,8 +217,7 @@ class DelimitedFile(TableFile):
 
     def _read(self, source: IO[bytes], columns: Sequence[str], **options: Any) -> Any:
         # With usecols pandas cuts off what is too long in a line and says nothing: only for a look at single columns.
-        positions = sorted(self.names.index(column) for column in columns)
-        some = {"usecols": positions} if len(positions) == 1 else {}
+        some = {"usecols": [self.names.index(columns[0])]} if len(columns) == 1 else {}
         with self._failures():
             read = pd.read_csv(
                 source,

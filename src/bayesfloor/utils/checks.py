@@ -1,7 +1,7 @@
 """Arguments of public functions, checked; names for messages."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +11,40 @@ if TYPE_CHECKING:
     from .._types import Floats
 
 __all__ = [
+    "MOST",
+    "brief",
+    "check_callable",
+    "check_choice",
+    "check_flag",
     "check_fraction",
     "check_number",
     "check_positive",
     "check_seed",
+    "check_text",
     "check_whole",
+    "draw_seed",
     "listed",
     "numbers_from",
+    "real_from",
     "seed_from",
 ]
+
+MOST = 2**53  # of anything that is counted: beyond, float64 cannot tell neighbours apart
+
+
+def brief(value: Any, most: int = 80) -> str:
+    """A value for a message: on one line, not too long, whatever it is.
+
+    Examples
+    --------
+    >>> brief("a"), brief(10**400, 20), brief(10**5000)
+    ("'a'", '10000000000000000...', 'a value of type int')
+    """
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # whole numbers of more than 4,300 digits, for one, cannot be written
+        return f"a value of type {type(value).__name__}"
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def listed(names: Sequence[str], limit: int = 5) -> str:
@@ -35,31 +60,111 @@ def listed(names: Sequence[str], limit: int = 5) -> str:
 
 
 def numbers_from(name: str, values: Any) -> "Floats":
-    """Parameter `name` as a float64 array, or an error that names it."""
+    """Parameter `name` as a float64 array, or an error that names it.
+
+    Examples
+    --------
+    >>> numbers_from("radii", [1, 10**400])
+    Traceback (most recent call last):
+    ...
+    bayesfloor.errors.ParameterError: radii must be numbers that float64 can hold, got [1, 10000000000000000000000000...
+    """
     import numpy as np
 
+    if np.ma.is_masked(values):
+        raise ParameterError(f"{name} must be numbers, and some are masked: {brief(values)}")
     try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ParameterError(f"{name} must be numbers, got {values!r}") from None
+        array = np.asarray(values)
+        if array.dtype.kind == "O":  # what is nearly a number: Decimal, Fraction, None
+            array = array.astype(np.float64)
+    except OverflowError:
+        raise ParameterError(f"{name} must be numbers that float64 can hold, got {brief(values)}") from None
+    except Exception:  # ragged, no numbers, or an object that refuses
+        raise ParameterError(f"{name} must be numbers, got {brief(values)}") from None
+    if array.dtype.kind not in "biuf":
+        raise ParameterError(f"{name} must be numbers, got {brief(values)}")
+    return np.asarray(array, dtype=np.float64)
+
+
+def real_from(value: Any) -> float | None:
+    """A real number as a float, infinite if it is too large for one; None if it is no number.
+
+    Examples
+    --------
+    >>> real_from(3), real_from(-10**400), real_from("3"), real_from(True)
+    (3.0, -inf, None, None)
+    """
+    is_real = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_real:
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def check_callable(name: str, value: Callable[..., Any] | None) -> None:
+    """None, or something that can be called."""
+    if value is not None and (not callable(value) or isinstance(value, type)):
+        raise ParameterError(f"{name} must be None or a function, got {brief(value)}")
+
+
+def check_text(name: str, value: Any) -> str:
+    """Text."""
+    if not isinstance(value, str):
+        raise ParameterError(f"{name} must be text, got {brief(value)}")
+    return value
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Yes or no: a truth value, or 1 or 0 for it."""
+    if type(value).__name__ not in ("bool", "bool_", "int") or value not in (0, 1):
+        raise ParameterError(f"{name} must be True or False, got {brief(value)}")
+    return bool(value)
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    """One of these words.
+
+    Examples
+    --------
+    >>> check_choice("algorithm", "fast", ("auto", "tree"))
+    Traceback (most recent call last):
+    ...
+    bayesfloor.errors.ParameterError: algorithm must be one of 'auto', 'tree'; got 'fast'
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}; got {brief(value)}")
+    return value
 
 
 def check_seed(random_state: Any) -> None:
     """A seed is a whole number, 0 or more."""
-    if isinstance(random_state, bool) or not isinstance(random_state, Integral) or random_state < 0:
-        raise ParameterError(f"random_state must be a whole number, 0 or more; got {random_state!r}")
+    is_whole = isinstance(random_state, Integral) and not isinstance(random_state, bool)
+    if not is_whole or not 0 <= random_state < 2**128:  # numpy takes any, but more say no more
+        raise ParameterError(f"random_state must be a whole number, 0 or more; got {brief(random_state)}")
 
 
 def seed_from(random_state: Any) -> int:
     """Seed from what scikit-learn calls a random_state."""
+    is_whole = isinstance(random_state, Integral) and not isinstance(random_state, bool)
+    return int(random_state) if is_whole and random_state >= 0 else draw_seed(random_state)
+
+
+def draw_seed(random_state: Any) -> int:
+    """A seed that is drawn with what scikit-learn calls a random_state."""
     from sklearn.utils import check_random_state
 
-    if isinstance(random_state, Integral):
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31))
+    try:
+        return int(check_random_state(random_state).randint(2**31))
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"random_state must be None, a whole number from 0 to {2**32 - 1} or a numpy RandomState; got "
+            f"{brief(random_state)}"
+        ) from None
 
 
-def check_whole(name: str, value: Any, least: int, most: int | None = None, note: str = "") -> int:
+def check_whole(name: str, value: Any, least: int, most: int = MOST, note: str = "") -> int:
     """A whole number of at least `least`, and at most `most`; `note` says what the limit is.
 
     Examples
@@ -70,30 +175,39 @@ def check_whole(name: str, value: Any, least: int, most: int | None = None, note
     bayesfloor.errors.ParameterError: k must be a whole number from 1 to 5 (rows less 1), got 7
     """
     is_whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not is_whole or value < least or (most is not None and value > most):
-        limits = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise ParameterError(f"{name} must be a whole number {limits}{f' ({note})' if note else ''}, got {value!r}")
+    if not is_whole or not least <= value <= most:
+        # Nobody who gave a fraction needs to know of a limit that no count reaches.
+        limits = (
+            f"of at least {least}" if most == MOST and not (is_whole and value > most) else f"from {least} to {most}"
+        )
+        raise ParameterError(
+            f"{name} must be a whole number {limits}{f' ({note})' if note else ''}, got {brief(value)}"
+        )
     return int(value)
 
 
 def check_number(name: str, value: Any, least: float, most: float = math.inf) -> float:
     """A finite number of at least `least`, and at most `most`."""
+    number = real_from(value)
     # NaN fails the comparison too.
-    if not isinstance(value, Real) or not least <= float(value) <= most or math.isinf(float(value)):
+    if number is None or not least <= number <= most or math.isinf(number):
         limits = f"at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
-        raise ParameterError(f"{name} must be a number, {limits}; got {value!r}")
-    return float(value)
+        raise ParameterError(f"{name} must be a number, {limits}; got {brief(value)}")
+    return number
 
 
 def check_positive(name: str, value: Any) -> float:
     """A finite number above 0."""
-    if not isinstance(value, Real) or not 0 < float(value) < math.inf:
-        raise ParameterError(f"{name} must be a number above 0; got {value!r}")
-    return float(value)
+    number = real_from(value)
+    if number is None or not 0 < number < math.inf:
+        raise ParameterError(f"{name} must be a number above 0; got {brief(value)}")
+    return number
 
 
 def check_fraction(name: str, value: Any) -> float:
     """A number strictly between 0 and 1."""
-    if not isinstance(value, Real) or not 0 < float(value) < 1:
-        raise ParameterError(f"{name} must lie between 0 and 1, got {value!r}")
-    return float(value)
+    number = real_from(value)
+    if number is None or not 0 < number < 1:
+        must = "be a number" if number is None else "lie"
+        raise ParameterError(f"{name} must {must} between 0 and 1, got {brief(value)}")
+    return number

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from ..errors import ParameterError
 
-__all__ = ["check_writable", "is_own", "write_file"]
+__all__ = ["check_writable", "is_leftover", "is_own", "write_file"]
+
+_TEMPORARY = ".bayesfloor-"
 
 
 def check_writable(path: str | Path, *, force: bool = False) -> Path:
@@ -59,12 +61,17 @@ def _followed(path: Path) -> Path:
         raise ParameterError(f"cannot write {path}: it is a link to itself") from None
 
 
+def is_leftover(path: Path) -> bool:
+    """Whether a file is what a process that was killed while writing has left."""
+    return path.name.startswith(_TEMPORARY)
+
+
 def write_file(path: str | Path, content: str | bytes, *, force: bool = False) -> Path:
     """Write text or bytes so that no half-written file is ever seen under the name."""
     path = check_writable(path, force=force)
     data = content.encode("utf-8") if isinstance(content, str) else content
     target = _followed(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f"{_TEMPORARY}{target.name[:100]}.")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

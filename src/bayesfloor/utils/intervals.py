@@ -7,7 +7,7 @@ from scipy.special import betaincinv, ndtri
 
 from .._types import Counts, Floats
 from ..errors import ParameterError
-from .checks import check_fraction
+from .checks import MOST, brief, check_fraction, real_from
 
 __all__ = [
     "Bound",
@@ -175,6 +175,9 @@ def lower_limit(errors: int, n: int, confidence_level: float) -> float:
 
 
 def _check_trials(errors: int, n: int, confidence_level: float) -> None:
-    if errors != int(errors) or n != int(n) or not 0 <= errors <= n or n < 1:
-        raise ParameterError(f"errors and n must be whole numbers with 0 <= errors <= n and n >= 1, got {errors}, {n}")
+    wrong, trials = real_from(errors), real_from(n)
+    if wrong is None or trials is None or not 0 <= wrong <= trials <= MOST or trials < 1 or wrong % 1 or trials % 1:
+        raise ParameterError(
+            f"errors and n must be whole numbers with 0 <= errors <= n and n >= 1, got {brief(errors)}, {brief(n)}"
+        )
     check_level(confidence_level)

@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeVar
 from threadpoolctl import ThreadpoolController
 
 from ..errors import ParameterError
+from .checks import MOST, brief, check_number
 
 __all__ = [
     "ForAll",
@@ -36,6 +37,7 @@ Task = TypeVar("Task")
 
 _GIB = 2**30
 _SWITCH = 5e-4  # seconds
+_MOST_THREADS = 1024
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -47,8 +49,10 @@ def n_threads(n_jobs: int | None) -> int:
             or threading.current_thread() is not threading.main_thread()
         )
         return 1 if in_worker else _cores()
-    if not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
-        raise ParameterError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
+    is_whole = isinstance(n_jobs, numbers.Integral)
+    if not is_whole or n_jobs == 0 or n_jobs > _MOST_THREADS:
+        limit = f", at most {_MOST_THREADS}" if is_whole and n_jobs else ""
+        raise ParameterError(f"n_jobs must be None or a whole number other than 0{limit}; got {brief(n_jobs)}")
     return int(n_jobs) if n_jobs > 0 else max(1, _cores() + 1 + int(n_jobs))
 
 
@@ -72,7 +76,9 @@ def available_memory() -> int:
 
 def check_memory(what: str, needed: int, memory_limit: int | None) -> int:
     """Refuse what cannot fit, naming both sizes; return the bytes left over."""
-    limit = available_memory() // 4 if memory_limit is None else int(memory_limit)
+    if memory_limit is not None:
+        memory_limit = int(check_number("memory_limit", memory_limit, 0, MOST))
+    limit = available_memory() // 4 if memory_limit is None else memory_limit
     if needed > limit:
         source = "a quarter of the free memory" if memory_limit is None else "memory_limit"
         raise ParameterError(
