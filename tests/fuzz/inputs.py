@@ -79,10 +79,9 @@ def _arrays(rng: np.random.Generator) -> Any:
     way = rng.integers(6)
     if way == 0:
         return bf.bounds.all_bounds(X, y, n_jobs=1)
-    if way == 1:
-        return bf.spanning_tree(X, n_jobs=1)
-    if way == 2:
-        return bf.nearest_labels(X, y, 1, n_jobs=1)[1]
+    if way <= 2:
+        distances = bf.spanning_tree(X, n_jobs=1)[1] if way == 1 else bf.nearest_labels(X, y, 1, n_jobs=1)[1]
+        return np.minimum(distances, np.finfo(float).max)  # numbers of opposite ends are farther apart than that
     return bf.BenchmarkLearner(n_jobs=1, standardize=bool(way % 2)).fit(X, y)
 
 
