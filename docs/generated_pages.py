@@ -216,27 +216,9 @@ def command_pages() -> Iterator[tuple[str, str]]:
     for name, one in commands().items():
         yield f"{name}.md", _command_page(f"bayesfloor {name}", one)
     rows = [f"| [`bayesfloor {name}`]({name}.md) | {_cell(about[name])} |" for name in about]
-    toctree = ["```{toctree}", ":hidden:", "", *commands(), "```"]
-    yield (
-        "index.md",
-        "\n".join(
-            [
-                "# The command",
-                "",
-                *_paragraphs(top.description),
-                "| command | what it does |",
-                "|---|---|",
-                *rows,
-                "",
-                "```text",
-                (top.epilog or "").strip(),
-                "```",
-                "",
-                *toctree,
-                "",
-            ]
-        ),
-    )
+    table = ["| command | what it does |", "|---|---|", *rows]
+    text = [*_paragraphs(top.description), *table, "", "```text", (top.epilog or "").strip(), "```"]
+    yield "index.md", _list_page("The command", text, commands())
 
 
 def _command_page(title: str, one: argparse.ArgumentParser) -> str:
@@ -308,31 +290,13 @@ def doubt_pages() -> Iterator[tuple[str, str]]:
         text += ["```python", f'any(doubt.code == "{code}" for doubt in result.doubts)', "```", ""]
         text += ["All codes: [](index.md). How they come about: [](/method.md#doubts).", ""]
         yield f"{code}.md", "\n".join(text)
+    about = """What speaks against taking a result at face value is in `result.doubts`: records with a code, a severity,
+the figures and a sentence. Programs should look at the code; sentences may be reworded.
+"""
+    severities = [f"- **{severity}**: {what}" for severity, what in _todo().items()]
     rows = [f"| [`{code}`]({code}.md) | {severity} | {meaning[code]} |" for code, severity in SEVERITIES.items()]
-    yield (
-        "index.md",
-        "\n".join(
-            [
-                "# Doubts",
-                "",
-                "What speaks against taking a result at face value is in `result.doubts`: records with a code, a severity, the "
-                "figures and a sentence. Programs should look at the code; sentences may be reworded.",
-                "",
-                *(f"- **{severity}**: {what}" for severity, what in _todo().items()),
-                "",
-                "| code | severity | raised when |",
-                "|---|---|---|",
-                *rows,
-                "",
-                "```{toctree}",
-                ":hidden:",
-                "",
-                *SEVERITIES,
-                "```",
-                "",
-            ]
-        ),
-    )
+    table = ["| code | severity | raised when |", "|---|---|---|", *rows]
+    yield "index.md", _list_page("Doubts", [about, *severities, "", *table], SEVERITIES)
 
 
 def _method() -> str:
@@ -365,24 +329,13 @@ def evidence_pages() -> Iterator[tuple[str, str]]:
         title = found.group(1) if found else file.stem.replace("_", " ").capitalize()
         titles[file.stem] = title
         yield file.name, text if found else f"# {title}\n\n{text}"
-    lines = [f"- [{title}]({stem}.md)" for stem, title in titles.items()]
-    yield (
-        "index.md",
-        "\n".join(
-            [
-                "# What was measured",
-                "",
-                "Every figure on these pages is written by a command in the repository, which the page names: `make evidence` runs "
-                "all of them.",
-                "",
-                *lines,
-                "",
-                "```{toctree}",
-                ":hidden:",
-                "",
-                *titles,
-                "```",
-                "",
-            ]
-        ),
-    )
+    about = """Every figure on these pages is written by a command in the repository, which the page names. `make
+evidence` runs all of them.
+"""
+    links = [f"- [{title}]({stem}.md)" for stem, title in titles.items()]
+    yield "index.md", _list_page("What was measured", [about, *links], titles)
+
+
+def _list_page(title: str, text: Iterable[str], pages: Iterable[str]) -> str:
+    """A page with links to others, which are below it in the site's tree."""
+    return "\n".join([f"# {title}", "", *text, "", "```{toctree}", ":hidden:", "", *pages, "```", ""])

@@ -19,7 +19,7 @@ import bayesfloor as bf
 data = load_breast_cancer()
 X, y = data.data, data.target_names[data.target]
 result = bf.estimate(X, y, effort="fast")
-print(f"Floor {result.floor:.1%}, 95 % interval {result.interval}; certified: at most {result.ceiling:.1%}")
+print(f"Floor {result.floor:.1%}, interval {result.interval}; certified: at most {result.ceiling:.1%}")
 
 # %%
 # Each tumour is judged by a model that has not seen it.

@@ -14,7 +14,7 @@ from bayesfloor.plots import plot_pairs
 
 digits = load_digits()
 result = bf.estimate(digits.data, digits.target, effort="fast")
-print(f"Floor of the digits: {result.floor:.1%}, 95 % interval {result.interval}")
+print(f"Floor of the digits: {result.floor:.1%}, interval {result.interval}")
 
 # %%
 # Which digit is taken for which? Shares add up to the floor.

@@ -27,7 +27,7 @@ results = {
 }
 print("Floor for a new patient: a bit over 20 %, by construction")
 for name, result in results.items():
-    print(f"{name}: {result.floor:.1%}, 95 % interval {result.interval}")
+    print(f"{name}: {result.floor:.1%}, interval {result.interval}")
 
 # %%
 # Without groups the estimate is that of an easier task: a new visit of a known patient.

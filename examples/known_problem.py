@@ -15,7 +15,7 @@ problem = bf.problems.get("moons")
 X, y = problem.sample(600, random_state=0)
 result = bf.estimate(X, y, effort="fast")
 print(f"Floor of {problem}")
-print(f"estimated from {len(y)} rows: {result.floor:.1%}, 95 % interval {result.interval}")
+print(f"estimated from {len(y)} rows: {result.floor:.1%}, interval {result.interval}")
 print(f"errors of the best possible classifier on these rows: {problem.oracle_error(X, y):.1%}")
 
 # %%

@@ -31,7 +31,7 @@ results = {
 }
 print("Floor 10.0% by construction")
 for name, result in results.items():
-    print(f"{name}: {result.floor:.1%}, 95 % interval {result.interval}")
+    print(f"{name}: {result.floor:.1%}, interval {result.interval}")
 
 # %%
 # Errors of the single learners. Your own takes part in the race and in the pool like any other.

@@ -13,7 +13,7 @@ from bayesfloor.plots import plot_estimates, plot_learning_curve
 
 wine = load_wine()
 result = bf.estimate(wine.data, wine.target, effort="fast")
-print(f"Floor {result.floor:.1%}, 95 % interval {result.interval}\n")
+print(f"Floor {result.floor:.1%}, interval {result.interval}\n")
 for doubt in result.doubts:
     print(f"{doubt.severity}, {doubt.code}: {doubt.sentence}")
 

@@ -2,9 +2,9 @@
 From a CSV file to a decision
 =============================
 
-Ten minutes. You have a table in a file and a model that errs a certain share of the time. Is it worth working on the model, or is
-the rest noise? We take the penguins of the Palmer archipelago, whose sex is to be told from their measurements. The file
-comes with bayesfloor.
+Ten minutes. You have a table in a file and a model that errs a certain share of the time. Is it worth working on the
+model, or is the rest noise? We take the penguins of the Palmer archipelago, whose sex is to be told from their
+measurements. The file comes with bayesfloor.
 
 On the command line the whole lesson is three lines:
 
@@ -31,21 +31,21 @@ table = bf.read_table(str(path), target="sex")
 print(table)
 
 # %%
-# Rows without a label are left out. A column that should not take part goes with ``drop=["year"]``, on the command line
-# with ``--drop year``.
+# Rows without a label are left out. A column that should not take part goes with ``drop=["year"]``, on the command
+# line with ``--drop year``.
 #
 # Estimate the floor
 # ------------------
 #
-# A library of unlike classifiers is trained and tested on rows that it has not seen. ``effort="fast"`` is enough for so small a
-# table.
+# A library of unlike classifiers is trained and tested on rows that it has not seen. ``effort="fast"`` is enough for
+# so small a table.
 
 result = bf.estimate(table, effort="fast")
 print(result)
 
 # %%
-# Read it from the top: the floor with its interval; the *ceiling*, which is certified; then what speaks against taking it at face
-# value. A doubt of severity "serious" has to be put right first. Here they are again, by code:
+# Read it from the top: the floor with its interval; the *ceiling*, which is certified; then what speaks against
+# taking it at face value. A doubt of severity "serious" has to be put right first. Here they are again, by code:
 
 for doubt in result.doubts:
     print(f"{doubt.severity}: {doubt.code}")
@@ -70,16 +70,20 @@ plot_floor(result, comparison)
 # %%
 # And a model that errs less?
 
-print(bf.compare(result, error=result.floor + 0.01, n_test=333).sentence)
+near = bf.compare(result, error=result.floor + 0.01, n_test=333)
+print(f"{near.verdict}: {near.sentence}")
 
 # %%
 # Decide
 # ------
 #
-# - *Above the floor beyond doubt*: there is room. Better models, tuning or more training can win up to the excess.
-# - *At the floor*: no classifier on these columns does noticeably better. Look for other columns, or cleaner labels:
-#   ``result.pairs()`` says which classes are taken for each other, ``result.suspect_rows()`` which labels to check first.
-# - *Cannot tell*: the test or the table is too small. The sentence says what would help.
-# - *Below the floor*: the floor was estimated too high, or test rows have leaked into training.
+# ``comparison.verdict`` is one of four:
+#
+# - *room*: the model is above the floor beyond doubt. Better models, tuning or more training can win up to the excess.
+# - *at the floor*: no classifier on these columns does noticeably better. Look for other columns, or cleaner labels:
+#   ``result.pairs()`` says which classes are taken for each other, ``result.suspect_rows()`` which labels to check
+#   first.
+# - *cannot tell*: the test or the table is too small, or the floor may be too high. The sentence says what would help.
+# - *below the floor*: the floor was estimated too high, or test rows have leaked into training.
 #
 # The page to send around is ``result.to_html("penguins.html", comparison=comparison, table=table)``.

@@ -2,8 +2,9 @@
 From a model to "stop or go on"
 ===============================
 
-Ten minutes. You are training a model and wonder when to stop: too early, and you leave something on the table; too late, and
-you pay for nothing. Here the data are drawn from two overlapping classes, so that the right answer is known.
+Ten minutes. You are training a model and wonder when to stop: too early, and you leave something on the table; too
+late, and you pay for nothing. Here the data are drawn from two overlapping classes, so that the right answer is
+known.
 """
 
 # %%
@@ -23,7 +24,7 @@ X, y = problem.sample(3000, random_state=0)
 X_val, y_val = problem.sample(3000, random_state=1)
 
 result = bf.estimate(X, y, effort="fast")
-print(f"Floor {result.floor:.1%}, 95 % interval {result.interval}; the truth is {problem.bayes_error:.1%}")
+print(f"Floor {result.floor:.1%}, interval {result.interval}; the truth is {problem.bayes_error:.1%}")
 
 # %%
 # Is the validation set large enough?
@@ -40,8 +41,8 @@ print(validation_rows_needed(result, min_delta=min_delta))
 # Train, and ask after each round
 # -------------------------------
 #
-# ``update`` takes the error and the number of rows it was counted on. It asks for more than a small error: three rounds in a
-# row near the floor, and a curve that no longer falls, since a floor may have been estimated too high.
+# ``update`` takes the error and the number of rows it was counted on. It asks for more than a small error: three
+# rounds in a row near the floor, and a curve that no longer falls, since a floor may have been estimated too high.
 
 model = MLPClassifier(32, learning_rate_init=0.005, random_state=0)
 stopping = bf.FloorStopping(result, min_delta=min_delta)
@@ -69,8 +70,8 @@ ax.legend()
 # What the model has kept
 # -----------------------
 #
-# A model that stays above the floor may be of the wrong kind, or it may have the right scores and the wrong threshold. The
-# floor of its scores tells the two apart: it trains nothing.
+# A model that stays above the floor may be of the wrong kind, or it may have the right scores and the wrong
+# threshold. The floor of its scores tells the two apart: it trains nothing.
 
 scores = cross_val_predict(LogisticRegression(), X, y, cv=5, method="predict_proba")
 of_scores = bf.from_scores(scores, y)
@@ -89,7 +90,8 @@ for n in (100, 300, 1000, 3000):
 print(bf.samples_needed(result, curve, within=0.01))
 
 # %%
-# It says "cannot tell" rather than guess: if the curve hardly falls, or if it seems to level off above the floor, more rows are
-# not what is missing.
+# It says "cannot tell" rather than guess: if the curve hardly falls, or if it seems to level off above the floor,
+# more rows are not what is missing.
 #
-# Callbacks for Lightning, Keras, XGBoost, LightGBM and scikit-learn do the asking for you: :doc:`/howto/early_stopping`.
+# Callbacks for Lightning, Keras, XGBoost, LightGBM and scikit-learn do the asking for you:
+# :doc:`/howto/early_stopping`.

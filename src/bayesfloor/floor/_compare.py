@@ -53,6 +53,15 @@ class Comparison:
         than the floor, beyond the chance of its test.
     notes : tuple of str
         What may make the two figures hard to compare.
+
+    Examples
+    --------
+    >>> from bayesfloor import compare, from_scores, problems
+    >>> problem = problems.get("gaussians_4d")   # the true floor is 0.1587
+    >>> X, y = problem.sample(1000, random_state=0)
+    >>> comparison = compare(from_scores(problem.posterior(X), y), error=0.3, n_test=1000)
+    >>> comparison.verdict, 0.3 - 0.1587 in comparison.excess_interval
+    ('room', True)
     """
 
     error: float

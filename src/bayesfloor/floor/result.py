@@ -86,6 +86,19 @@ class FloorResult:
     notes : tuple of str
         Remarks on the data.
     evidence, settings : dict
+
+    Examples
+    --------
+    >>> from bayesfloor import from_scores, problems
+    >>> problem = problems.get("gaussians_4d")   # the true floor is 0.1587
+    >>> X, y = problem.sample(1000, random_state=0)
+    >>> result = from_scores(problem.posterior(X), y)
+    >>> 0.1587 in result.interval, result.floor <= result.ceiling
+    (True, True)
+    >>> [doubt.code for doubt in result.doubts]
+    ['floor-of-scores']
+    >>> FloorResult.from_json(result.to_json()).floor == result.floor
+    True
     """
 
     floor: float
