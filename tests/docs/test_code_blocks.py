@@ -41,8 +41,10 @@ def write_files(arguments: list[str]) -> None:
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 240)
     frame = pd.DataFrame({"a": rng.normal(size=240) + y, "b": rng.normal(size=240)})
-    if arguments[0] == "labels":
+    if arguments[0] == "labels" and given.get("--kind") == "annotators":
         frame = pd.DataFrame({"item": np.arange(240), "ann": y, "bob": np.where(rng.random(240) < 0.9, y, 1 - y)})
+    elif arguments[0] == "labels":
+        frame = pd.DataFrame({"yes": (yes := rng.binomial(5, 0.2 + 0.6 * y)), "no": 5 - yes})
     elif arguments[0] == "scores":
         frame = pd.DataFrame({"p_0": 1 - (p := rng.beta(1 + 2 * y, 3 - 2 * y)), "p_1": p})
     if "--target" in given:
@@ -92,14 +94,16 @@ def names_of_readme() -> dict[str, object]:
     from sklearn.linear_model import SGDClassifier
 
     problem = bf.problems.get("gaussians_4d")
-    X, y = problem.sample(400, random_state=0)
+    X, y = problem.sample(3000, random_state=0)
     X_val, y_val = problem.sample(2000, random_state=1)
     model = SGDClassifier(loss="log_loss", random_state=0).fit(X, y)
     given = {"X_test": X_val, "y_test": y_val, "X_val": X_val, "y_val": y_val, "radii": [0.5, 1.0]}
     return {"X": X, "y": y, "model": model, "probabilities": model.predict_proba(X_val), **given, "__name__": "readme"}
 
 
-def test_readme_runs(here: Path, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -> None:
+def test_readme_runs(
+    here: Path, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     names = names_of_readme()
     blocks = python_blocks(text)
@@ -107,7 +111,10 @@ def test_readme_runs(here: Path, request: pytest.FixtureRequest, capsys: pytest.
     for block in blocks:
         if "dask" in block:
             array = pytest.importorskip("dask.array")
-            names |= {"dask_array": array.from_array(names["X"], 100), "dask_labels": array.from_array(names["y"], 100)}
+            names |= {
+                "dask_array": array.from_array(names["X"], 1000),
+                "dask_labels": array.from_array(names["y"], 1000),
+            }
         if CLUSTER in block:
             request.getfixturevalue("two_learners_on_workers")
             block = block.replace(CLUSTER, request.getfixturevalue("client").scheduler.address)
@@ -117,4 +124,6 @@ def test_readme_runs(here: Path, request: pytest.FixtureRequest, capsys: pytest.
         names["y"] = names["y_val"] if "from_scores" in block else names["y"]
         exec(compile(block, "README.md", "exec"), names)
         names |= {name: value for name, value in names_of_readme().items() if name in ("X", "y")}
+    (here / "terminal").mkdir()
+    monkeypatch.chdir(here / "terminal")  # the report that Python has written is not overwritten
     run_commands(text, capsys)
