@@ -34,9 +34,14 @@ class Page(HTMLParser):
             self.links.append(link)
 
 
+def html_pages(site: Path) -> list[Path]:
+    """All pages; templates among the theme's files are none."""
+    return [file for file in site.rglob("*.html") if "_static" not in file.relative_to(site).parts]
+
+
 def dead_links(site: Path) -> Iterator[str]:
     """Links to files or places that are not there."""
-    pages = {file.resolve(): Page(file) for file in site.rglob("*.html")}
+    pages = {file.resolve(): Page(file) for file in html_pages(site)}
     for file, page in pages.items():
         for link in page.links:
             parts = urlsplit(link)
@@ -92,7 +97,7 @@ def main(site: Path) -> int:
     """Print what is wrong; 0 if nothing is."""
     wrong = [*dead_links(site), *missing_pages(site), *missing_pictures(site)]
     print(*wrong, sep="\n", end="\n" if wrong else "")
-    n_pages = len(list(site.rglob("*.html")))
+    n_pages = len(html_pages(site))
     print(f"{site}: {n_pages} pages, {len(wrong) or 'no'} complaint{'' if len(wrong) == 1 else 's'}")
     return 1 if wrong or not n_pages else 0
 

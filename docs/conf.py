@@ -47,6 +47,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "image_scrapers": ("matplotlib",),
     "matplotlib_animations": False,
+    "capture_repr": (),
 }
 warnings.filterwarnings("ignore", message=".*non-interactive.*", category=UserWarning)
 
@@ -54,6 +55,8 @@ html_theme = "pydata_sphinx_theme"
 html_title = "bayesfloor"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = [("quiet.js", {"priority": 0})]
+html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
@@ -75,7 +78,13 @@ def _link_inside(app: Any, page: str, source: list[str]) -> None:
     source[0] = re.sub(r"\[([\w/]+/)\]\([\w/]+/\)", r"`docs/\1`", text)  # folders have no page
 
 
+def _link_pages(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Pages that a docstring names by their file."""
+    lines[:] = [re.sub(r"`*\bdocs/(\w+)\.md\b`*", r":doc:`/\1`", line) for line in lines]
+
+
 def setup(app: Any) -> None:
     """Pages that are made from the code, before anything is read."""
     generated_pages.write_all(HERE)
     app.connect("source-read", _link_inside)
+    app.connect("autodoc-process-docstring", _link_pages)

@@ -121,13 +121,13 @@ def api_pages() -> Iterator[tuple[str, str]]:
 
 
 def _object_page(name: str, thing: Any, names: dict[str, str], seen: set[type]) -> str:
-    parts = [_title(f"bayesfloor.{name}", "="), _directive(f"bayesfloor.{name}", thing)]
+    parts = [_title(name, "="), _directive(f"bayesfloor.{name}", thing)]
     parts += _record_sections(_records_of(thing, names), seen)
     return "\n".join([*parts, _gallery(f"bayesfloor.{name}")])
 
 
 def _module_page(name: str, module: ModuleType, names: dict[str, str], seen: set[type]) -> str:
-    parts = [_title(f"bayesfloor.{name}", "="), f"{_summary(module)}\n", f".. py:module:: bayesfloor.{name}\n"]
+    parts = [_title(name, "="), f"{_summary(module)}\n", f".. py:module:: bayesfloor.{name}\n"]
     records: list[type] = []
     for member in sorted(module.__all__):
         thing = getattr(module, member)

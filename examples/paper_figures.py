@@ -29,8 +29,9 @@ for ax, (name, rule) in zip(
     ax.set_ylabel("weight")
 
 # %%
-# **Against the Henze-Penrose bounds**, in four dimensions and in ten. The printed rule has no unit of length: in ten
-# dimensions its balls are empty, and the estimate is 0 whatever the truth.
+# **Against the Henze-Penrose bounds**, in four dimensions and in ten. The printed rule has no unit of length: its
+# balls are all but empty here, and the estimate is near 0 whatever the truth. The bounds hold in the limit of many
+# rows; with few the lower one may lie above the truth.
 
 sizes, n_samples = (125, 250, 500, 1000), 3
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")

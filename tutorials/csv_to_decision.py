@@ -70,8 +70,7 @@ plot_floor(result, comparison)
 # %%
 # And a model that errs less?
 
-near = bf.compare(result, error=result.floor + 0.01, n_test=333)
-print(f"{near.verdict}: {near.sentence}")
+print(bf.compare(result, error=result.floor + 0.01, n_test=333).sentence)
 
 # %%
 # Decide

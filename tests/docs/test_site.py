@@ -26,7 +26,7 @@ def test_every_public_name_has_a_page() -> None:
     pages = dict(generated_pages.api_pages())
     for name in bayesfloor.__all__:
         (page,) = (page for page in pages if page.endswith(f"/{name}.rst"))
-        assert pages[page].startswith(f"bayesfloor.{name}\n==")
+        assert pages[page].startswith(f"{name}\n==")
         assert f":doc:`{name} <{page.removesuffix('.rst')}>`" in pages["index.rst"]
     assert len({page.lower() for page in pages}) == len(pages), "some systems do not tell Plan from plan"
 
