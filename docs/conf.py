@@ -59,6 +59,7 @@ html_js_files = [("quiet.js", {"priority": 0})]
 html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_copy_source = False
+html_show_search_summary = False  # browsers do not let pages on disk fetch each other
 html_theme_options = {
     "logo": {"text": "bayesfloor"},
     "header_links_before_dropdown": 6,

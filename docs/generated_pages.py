@@ -228,13 +228,13 @@ def _command_page(title: str, one: argparse.ArgumentParser) -> str:
     for action in one._actions:
         if action.help == argparse.SUPPRESS:
             continue
-        value = action.metavar or ("" if action.nargs == 0 else action.dest.upper())
+        value = str(action.metavar or ("" if action.nargs == 0 else action.dest.upper()))
         if action.choices:
-            value = ", ".join(map(str, action.choices))
-        name = ", ".join(f"`{option}`" for option in action.option_strings) or f"`{action.metavar or action.dest}`"
-        given = f"`{value}`" if value and action.option_strings else ""
-        rows.append(f"| {name} | {_cell(given)} | {_cell(action.help or '')} |")
-    text += ["| option | value | meaning |", "|---|---|---|", *rows, ""]
+            value = ",".join(map(str, action.choices))
+        written = [f"`{option} {value}`".replace(" `", "`") for option in action.option_strings]
+        name = ", ".join(written) or f"`{action.metavar or action.dest}`"
+        rows.append(f"| {_cell(name)} | {_cell(action.help or '')} |")
+    text += ["| option | meaning |", "|---|---|", *rows, ""]
     if one.epilog:
         text += ["```text", one.epilog.strip(), "```", ""]
     return "\n".join(text)

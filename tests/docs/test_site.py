@@ -39,7 +39,7 @@ def test_every_command_has_a_page_with_all_its_options() -> None:
     for name, parser in generated_pages.commands().items():
         for action in parser._actions:
             if action.help != argparse.SUPPRESS:
-                assert all(f"`{option}`" in pages[f"{name}.md"] for option in action.option_strings)
+                assert all(f"`{option}" in pages[f"{name}.md"] for option in action.option_strings)
         assert f"({name}.md)" in pages["index.md"]
 
 
