@@ -26,6 +26,9 @@ myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence", "deflist"]
 suppress_warnings = ["config.cache"]  # settings with functions in them, which cannot be kept between builds
 
+smartquotes = False  # -- is how options begin
+toc_object_entries_show_parents = "hide"
+
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False

@@ -275,27 +275,21 @@ def doubt_pages() -> Iterator[tuple[str, str]]:
     for code, condition, what in _method_table("given if"):
         advice.setdefault(code, []).append((condition, what))
     for code, severity in SEVERITIES.items():
-        text = [
-            f"# {code}",
-            "",
-            f"**Severity: {severity}.** {_todo()[severity]}",
-            "",
-            f"Raised when: {meaning[code]}",
-            "",
-        ]
+        text = [f"# {code}", "", f"**Meaning:** {meaning[code].rstrip('.')}.", ""]
+        text += [f"**Severity:** {severity}. That is: {_todo()[severity].rstrip('.')}.", ""]
         if code in advice:
             text += ["| the report advises | if |", "|---|---|"]
             text += [f"| {what} | {condition} |" for condition, what in advice[code]]
             text.append("")
         text += ["```python", f'any(doubt.code == "{code}" for doubt in result.doubts)', "```", ""]
-        text += ["All codes: [](index.md). How they come about: [](/method.md#doubts).", ""]
+        text += ["[All codes](index.md), and [how the report uses them](/method.md#doubts).", ""]
         yield f"{code}.md", "\n".join(text)
     about = """What speaks against taking a result at face value is in `result.doubts`: records with a code, a severity,
 the figures and a sentence. Programs should look at the code; sentences may be reworded.
 """
     severities = [f"- **{severity}**: {what}" for severity, what in _todo().items()]
     rows = [f"| [`{code}`]({code}.md) | {severity} | {meaning[code]} |" for code, severity in SEVERITIES.items()]
-    table = ["| code | severity | raised when |", "|---|---|---|", *rows]
+    table = ["| code | severity | meaning |", "|---|---|---|", *rows]
     yield "index.md", _list_page("Doubts", [about, *severities, "", *table], SEVERITIES)
 
 

@@ -46,7 +46,7 @@ def test_every_command_has_a_page_with_all_its_options() -> None:
 def test_every_doubt_has_a_page() -> None:
     pages = dict(generated_pages.doubt_pages())
     for code, severity in SEVERITIES.items():
-        assert f"**Severity: {severity}.**" in pages[f"{code}.md"]
+        assert f"**Severity:** {severity}." in pages[f"{code}.md"]
         assert f"({code}.md)" in pages["index.md"]
     assert "| Collect more rows |" in pages["still-falling.md"], "with what the report advises"
 
