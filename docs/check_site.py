@@ -63,7 +63,9 @@ def missing_pages(site: Path) -> Iterator[str]:
         place = f"module-bayesfloor.{name}" if page.startswith("modules/") else f"bayesfloor.{name}"
         if not file.is_file() or place not in Page(file).places:
             yield f"bayesfloor.{name} has no page"
-        elif page.startswith("functions/") and "&gt;&gt;&gt;" not in file.read_text(encoding="utf-8"):
+        elif not any(
+            example in file.read_text(encoding="utf-8") for example in ("&gt;&gt;&gt;", "sphx-glr-thumbcontainer")
+        ):
             yield f"the page of bayesfloor.{name} has no example"
     for name, parser in generated_pages.commands().items():
         file = site / "reference" / "command" / f"{name}.html"
