@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN := $(BIN)/python
 
-.PHONY: help demo test test-slow test-oldest fuzz lint check docs evidence leaderboard bench paper frameworks clean
+.PHONY: help demo test test-slow test-oldest fuzz lint check docs dist evidence leaderboard bench paper frameworks clean
 
 help:
 	@echo "make demo      a report of the floor of a bundled table, bayesfloor-demo.html"
@@ -12,7 +12,8 @@ help:
 	@echo "make test-oldest  run the tests with the oldest versions that pyproject.toml allows, in .venv-oldest"
 	@echo "make fuzz      20,000 bad inputs, and a table of what they came to"
 	@echo "make check     tests, lint and types (make lint for the last two alone)"
-	@echo "make docs      the reference of all functions, from their docstrings (build/api)"
+	@echo "make docs      the site, with a gallery that is run: build/site/index.html"
+	@echo "make dist      wheel and sdist, checked; the wheel is installed by itself and runs the demo"
 	@echo "make evidence  regenerate every measured figure (long)"
 	@echo "make leaderboard  every estimator on every problem with a known floor; continues an interrupted run"
 	@echo "make paper     every experiment of the paper (docs/paper.md; about half an hour)"
@@ -69,8 +70,16 @@ lint: .venv/for-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-docs: .venv/for-docs
-	$(RUN) docs/make_api.py build/api
+# A warning is an error, and so is a link that leads nowhere.
+docs: .venv/for-use .venv/for-docs
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -d build/doctrees docs build/site
+	$(RUN) docs/check_site.py build/site
+
+dist: .venv/for-test
+	rm -rf dist
+	$(RUN) -m hatchling build -d dist
+	DIST=dist $(RUN) -m pytest -q tests/test_distribution.py
+	$(RUN) tests/clean_install.py dist
 
 # MNIST, phoneme and satimage come from OpenML; with copies in a folder: real_data.py mnist --data FOLDER. Teachers and
 # real tables need a folder of tables (--data FOLDER, see teachers.py), and about twelve hours.
@@ -125,3 +134,5 @@ bench: .venv/for-bench
 
 clean:
 	rm -rf .venv .venv-oldest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf docs/tutorial docs/gallery docs/evidence docs/reference/api docs/reference/command docs/reference/doubts
+	rm -rf docs/reference/used_in docs/sg_execution_times.rst

@@ -110,7 +110,7 @@ def run(n: int, n_seeds: int, only_plane: bool) -> dict[int, np.ndarray]:
 
 def accuracy(n: int, n_seeds: int, only_plane: bool) -> tuple[list[str], str]:
     """Markdown table of RMSE, the oracle's, their ratio and N MSE / (E (1 - E)); and a row that sums it up."""
-    lines = [f"\n### N = {n}, {n_seeds} seeds\n"]
+    lines = [f"\n## N = {n}, {n_seeds} seeds\n"]
     lines.append("| problem | floor | bias | RMSE | oracle RMSE | ratio | N MSE / (E(1-E)) |")
     lines.append("|---|---|---|---|---|---|---|")
     ratios, ours_all, oracle_all = [], [], []
@@ -136,7 +136,7 @@ def accuracy(n: int, n_seeds: int, only_plane: bool) -> tuple[list[str], str]:
 
 def coverage(n: int, n_seeds: int) -> tuple[list[str], str]:
     """Markdown table of how often the 95 % interval covers the floor; and a sentence that sums it up."""
-    lines = [f"\n### 95 % interval, N = {n}, {n_seeds} seeds\n"]
+    lines = [f"\n## 95 % interval, N = {n}, {n_seeds} seeds\n"]
     lines += ["| problem | covers | mean width / (3.92 sqrt(E(1-E)/N)) |", "|---|---|---|"]
     shares = []
     for index, values in run(n, n_seeds, only_plane=True).items():

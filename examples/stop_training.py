@@ -1,5 +1,12 @@
-"""When to stop training: a small network, 3,000 training rows, 2,000 for validation."""
+"""
+When to stop training
+=====================
 
+A small network, 3,000 training rows, 2,000 for validation. Training stops once the model is at the floor and no
+longer falls.
+"""
+
+import matplotlib.pyplot as plt
 from sklearn.neural_network import MLPClassifier
 
 import bayesfloor as bf
@@ -18,3 +25,15 @@ for _ in range(200):
     if stopping.update(1 - model.score(X_val, y_val), len(y_val)):
         break
 print(stopping)
+
+# %%
+# The rounds up to the stop. After the first nine there is an upper limit of how far the error may still fall.
+
+figure, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
+rounds = range(1, len(stopping.history) + 1)
+ax.plot(rounds, [100 * one.error for one in stopping.history], "o-", label="validation error")
+ax.axhspan(100 * result.interval.low, 100 * result.interval.high, color="tab:green", alpha=0.2, lw=0)
+ax.axhline(100 * result.floor, color="tab:green", label="floor")
+ax.set_xlabel("round")
+ax.set_ylabel("error, %")
+ax.legend()

@@ -13,6 +13,7 @@ import pytest
 hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("untimed")
 
+collect_ignore = ["fuzz/preloaded.py"]  # it changes the library of the process that imports it
 _LIBRARY = "bayesfloor.library.cross_fit.LIBRARY"
 
 

@@ -8,7 +8,7 @@ import tomllib
 from itertools import chain
 from pathlib import Path
 
-RUNNERS = {"pytest", "pytest-xdist", "hypothesis"}
+RUNNERS = {"pytest", "pytest-xdist", "hypothesis", "hatchling"}
 
 project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
 asked = chain(

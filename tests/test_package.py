@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import bayesfloor
 
@@ -46,6 +47,7 @@ def test_exported_names_are_pinned():
         "read_table",
         "repeated_label_bounds",
         "samples_needed",
+        "show_versions",
         "soft_label_error",
         "spanning_tree",
         "table_from_frame",
@@ -100,3 +102,11 @@ def test_import_loads_no_more_than_a_few_files() -> None:
     code = "import sys, bayesfloor; print(*sorted(m for m in sys.modules if m.startswith('bayesfloor')))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["bayesfloor"]
+
+
+def test_versions_of_all_that_is_needed_are_shown(capsys) -> None:
+    bayesfloor.show_versions()
+    lines = capsys.readouterr().out.splitlines()
+    shown = {line[: line.index("  ")] for line in lines if line}
+    assert {"bayesfloor", "Python", "numpy", "scikit-learn", "pyarrow", "dask"} <= shown
+    assert str(Path.home()) not in "".join(lines), "nothing personal"

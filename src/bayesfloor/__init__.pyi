@@ -43,5 +43,6 @@ from .tables.table import Table as Table
 from .tables.table import read_table as read_table
 from .tables.table import table_from_frame as table_from_frame
 from .utils.intervals import ConfidenceInterval as ConfidenceInterval
+from .utils.versions import show_versions as show_versions
 
 __version__: str

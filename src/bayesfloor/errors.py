@@ -4,20 +4,60 @@ __all__ = ["BayesfloorWarning", "ClusterError", "DataError", "DataTypeError", "P
 
 
 class DataError(ValueError):
-    """The data cannot be used as they are; the message says what, where, and what to do."""
+    """The data cannot be used as they are; the message says what, where, and what to do.
+
+    Examples
+    --------
+    >>> import bayesfloor as bf
+    >>> bf.nearest_labels([[1.0], [2.0]], ["a"], k=1)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    bayesfloor.errors.DataError: ...
+    """
 
 
 class DataTypeError(TypeError):
-    """The data are of a kind that is not supported (text columns, sparse matrices, ...)."""
+    """The data are of a kind that is not supported (text columns, sparse matrices, ...).
+
+    Examples
+    --------
+    >>> import bayesfloor as bf
+    >>> bf.nearest_labels([["red"], ["blue"]], ["a", "b"], k=1)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    bayesfloor.errors.DataTypeError: ...
+    """
 
 
 class ParameterError(ValueError):
-    """A parameter is out of its range."""
+    """A parameter is out of its range.
+
+    Examples
+    --------
+    >>> import bayesfloor as bf
+    >>> bf.GivenRadii([-1.0])
+    Traceback (most recent call last):
+        ...
+    bayesfloor.errors.ParameterError: radii must be positive and finite, got [-1.0]
+    """
 
 
 class ClusterError(RuntimeError):
-    """A cluster cannot be reached, was lost, or could not do a piece of work; the message says what to do."""
+    """A cluster cannot be reached, was lost, or could not do a piece of work; the message says what to do.
+
+    Examples
+    --------
+    >>> issubclass(ClusterError, RuntimeError)   # the data and the parameters may well be right
+    True
+    """
 
 
 class BayesfloorWarning(UserWarning):
-    """A result exists but should not be taken at face value."""
+    """A result exists but should not be taken at face value.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", BayesfloorWarning)   # or "error", to stop there
+    """

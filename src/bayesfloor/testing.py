@@ -3,9 +3,9 @@
 import unittest
 from typing import Any
 
-from .errors import ParameterError
 from .floor._gate import gate
 from .floor.result import FloorResult
+from .utils.checks import check_choice
 
 __all__ = ["assert_at_floor"]
 
@@ -46,8 +46,7 @@ def assert_at_floor(
     ...
     AssertionError: Room of ...
     """
-    if cannot_tell not in _WHERE_UNKNOWN:
-        raise ParameterError(f"cannot_tell must be one of {', '.join(_WHERE_UNKNOWN)}; got {cannot_tell!r}")
+    check_choice("cannot_tell", cannot_tell, _WHERE_UNKNOWN)
     found = gate(result, within=within, ignore=ignore, **model)
     if found.passed:
         return

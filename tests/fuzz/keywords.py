@@ -22,7 +22,17 @@ from fuzz.outcomes import attempt
 __all__ = ["BAD_VALUES", "functions", "random_call", "try_bad_values"]
 
 # Records that functions return: nobody is meant to make one.
-_RECORDS = {"Bound", "Comparison", "ConfidenceInterval", "FloorResult", "Plan", "Table", "Problem", "ArenaResult"}
+_RECORDS = {
+    "Bound",
+    "Comparison",
+    "ConfidenceInterval",
+    "FloorResult",
+    "Plan",
+    "Table",
+    "Problem",
+    "ArenaResult",
+    "Gate",
+}
 # Pictures and frames of a result, and callbacks of frameworks, which need those.
 _OTHER_MODULES = {"arena", "callbacks", "frames", "plots"}
 _WITHOUT = {"problems.get", "problems.simulated_error"}  # parameters and distributions of a problem's own
@@ -167,6 +177,8 @@ _ALSO: dict[str, dict[str, Any]] = {
     "estimate": {"y": _labels(), "effort": "fast", "n_jobs": 1},
     "noise_check": {"rhos": [0.5], "effort": "fast", "n_jobs": 1},
     "compare": {"error": 0.3, "n_test": 100},
+    "gate": {"error": 0.3, "n_test": 100},
+    "testing.assert_at_floor": {"error": 0.9, "n_test": 5, "cannot_tell": "pass"},
     "compare, labels": {"y_true": _labels(), "y_pred": np.roll(_labels(), 1)},
     "plan": {"speed": 1.0},
     "read_table": {"target": "label"},

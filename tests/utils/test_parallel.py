@@ -3,6 +3,7 @@ import sys
 import threading
 import time
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -59,6 +60,45 @@ def test_what_cannot_fit_is_refused_with_both_sizes():
     with pytest.raises(ParameterError, match="a quarter of the free memory"):
         check_memory("the result", 2**60, None)
     assert available_memory() > 2**20
+
+
+def test_free_memory_where_there_is_no_file_of_it(monkeypatch):
+    pages = {"SC_AVPHYS_PAGES": 1000, "SC_PAGE_SIZE": 4096}
+    monkeypatch.setattr(workers_module.os, "sysconf", pages.__getitem__, raising=False)
+    monkeypatch.setattr(workers_module, "open", Mock(side_effect=FileNotFoundError), raising=False)
+    monkeypatch.setattr(sys, "platform", "freebsd14")
+    assert available_memory() == 1000 * 4096
+    monkeypatch.setattr(workers_module.os, "sysconf", Mock(side_effect=ValueError("unrecognized configuration name")))
+    assert available_memory() == 4 * 2**30, "nobody knows: a guess"
+
+
+@pytest.mark.parametrize(("status", "expected"), [(0, (70 + 30) * 16384), (5, 4 * 2**30)])
+def test_free_memory_of_macos(monkeypatch, status, expected):
+    class System:
+        mach_host_self = Mock(return_value=7)
+
+        def host_statistics64(self, host, flavour, figures, n_figures):
+            assert (host, flavour, n_figures._obj.value, len(figures)) == (7, 4, 38, 38)
+            figures[:3] = 70, 50, 30  # free, active, inactive
+            return status
+
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(workers_module.ctypes, "CDLL", lambda _: System())
+    monkeypatch.setattr(workers_module.os, "sysconf", {"SC_PAGE_SIZE": 16384}.__getitem__, raising=False)
+    assert available_memory() == expected
+
+
+@pytest.mark.parametrize(("answer", "expected"), [(1, 5 * 2**30), (0, 4 * 2**30)])
+def test_free_memory_of_windows(monkeypatch, answer, expected):
+    def fill(reference):
+        assert reference._obj.length == 64, "the size that Windows asks for"
+        reference._obj.total, reference._obj.available = 16 * 2**30, 5 * 2**30
+        return answer
+
+    monkeypatch.setattr(sys, "platform", "win32")
+    kernel = SimpleNamespace(GlobalMemoryStatusEx=fill)
+    monkeypatch.setattr(workers_module.ctypes, "windll", SimpleNamespace(kernel32=kernel), raising=False)
+    assert available_memory() == expected
 
 
 def test_overlapping_runs_leave_the_process_as_they_found_it():

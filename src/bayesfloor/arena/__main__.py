@@ -17,7 +17,7 @@ from ..utils.progress import TerminalProgress
 from .arena import default_estimators, run
 from .leaderboard import ArenaResult
 
-__all__ = ["main"]
+__all__ = ["main", "parser"]
 
 _EXAMPLES = """examples:
   {prog} --problems moons twonorm --n-seeds 2
@@ -32,26 +32,31 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"bayesfloor: error: {' '.join(message.split())} (see {self.prog} --help)\n")
 
 
-def main(arguments: Sequence[str] | None = None, *, prog: str = "python -m bayesfloor.arena") -> int:
-    """Run the arena as told by the command line; 0 if done, 2 for bad input, 130 if interrupted."""
-    parser = _Parser(
+def parser(prog: str = "python -m bayesfloor.arena") -> argparse.ArgumentParser:
+    """All options."""
+    top = _Parser(
         prog=prog,
         description="Run estimators of the floor on problems whose floor is known, and rank them.",
         epilog=_EXAMPLES.format(prog=prog),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--list", action="store_true", help="list problems and estimators, and stop")
-    parser.add_argument("--problems", nargs="+", metavar="NAME", help="default: all")
-    parser.add_argument("--estimators", nargs="+", metavar="NAME", help="default: all that are installed")
-    parser.add_argument("--sizes", nargs="+", type=int, default=[1500], metavar="N", help="sample sizes (1500)")
-    parser.add_argument("--n-seeds", type=int, default=5, help="samples per problem and size (5)")
-    parser.add_argument("--jobs", type=int, help="processes; default: all cores")
-    parser.add_argument("--results", type=Path, help="file of results (JSON lines); if it exists, the run continues")
-    parser.add_argument("--leaderboard", type=Path, help="write tables here (Markdown), with a picture beside it")
-    parser.add_argument("--json", type=Path, help="write leaderboard and records here")
-    parser.add_argument("--force", action="store_true", help="overwrite existing output files")
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
-    options = parser.parse_args(arguments)
+    top.add_argument("--list", action="store_true", help="list problems and estimators, and stop")
+    top.add_argument("--problems", nargs="+", metavar="NAME", help="default: all")
+    top.add_argument("--estimators", nargs="+", metavar="NAME", help="default: all that are installed")
+    top.add_argument("--sizes", nargs="+", type=int, default=[1500], metavar="N", help="sample sizes (1500)")
+    top.add_argument("--n-seeds", type=int, default=5, help="samples per problem and size (5)")
+    top.add_argument("--jobs", type=int, help="processes; default: all cores")
+    top.add_argument("--results", type=Path, help="file of results (JSON lines); if it exists, the run continues")
+    top.add_argument("--leaderboard", type=Path, help="write tables here (Markdown), with a picture beside it")
+    top.add_argument("--json", type=Path, help="write leaderboard and records here")
+    top.add_argument("--force", action="store_true", help="overwrite existing output files")
+    top.add_argument("--quiet", action="store_true", help="no progress bar")
+    return top
+
+
+def main(arguments: Sequence[str] | None = None, *, prog: str = "python -m bayesfloor.arena") -> int:
+    """Run the arena as told by the command line; 0 if done, 2 for bad input, 130 if interrupted."""
+    options = parser(prog).parse_args(arguments)
     command = shlex.join(["python", "-m", "bayesfloor.arena", *(sys.argv[1:] if arguments is None else arguments)])
     try:
         return _run(options, command)

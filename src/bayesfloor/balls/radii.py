@@ -92,6 +92,14 @@ class AdaptiveRadii:
     -----
     A ball is symmetric, so the bias of a ratio has only even powers of the radius away from the edges of
     the support: the nodes are squared radii, in [smallest^2, 1] times the largest squared.
+
+    Examples
+    --------
+    >>> from bayesfloor import BenchmarkLearner, problems
+    >>> X, y = problems.get("moons").sample(300, random_state=0)
+    >>> learner = BenchmarkLearner(radii=AdaptiveRadii(shrink=0.5)).fit(X, y)
+    >>> 0 < learner.bayes_error_ < 0.2   # the true floor is 0.0856
+    True
     """
 
     smallest: float = 0.5
@@ -184,6 +192,11 @@ class PaperRadii:
     The rule has no unit of length: for unit-variance data nearly all balls are empty from four features on,
     and the estimate is 0 whatever the truth. The paper prints N_1, which makes the radius depend on which
     class is called the first; N / C is used here instead.
+
+    Examples
+    --------
+    >>> PaperRadii(alpha=0.3).node_interval()
+    (0.0, 0.3)
     """
 
     alpha: float = 0.5
@@ -213,6 +226,11 @@ class GivenRadii:
     ----------
     values : array-like of shape (L,)
         Positive, distinct; the nodes of their weights are the squared radii.
+
+    Examples
+    --------
+    >>> GivenRadii([0.5, 0.2]).values
+    (0.2, 0.5)
     """
 
     values: tuple[float, ...]

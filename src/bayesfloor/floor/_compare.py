@@ -62,6 +62,15 @@ class Comparison:
         How far above the floor counts as at it, if that was asked for. Room then is room beyond that.
     result : FloorResult or None
         What it was compared with; not kept in JSON.
+
+    Examples
+    --------
+    >>> from bayesfloor import compare, from_scores, problems
+    >>> problem = problems.get("gaussians_4d")   # the true floor is 0.1587
+    >>> X, y = problem.sample(1000, random_state=0)
+    >>> comparison = compare(from_scores(problem.posterior(X), y), error=0.3, n_test=1000)
+    >>> comparison.verdict, 0.3 - 0.1587 in comparison.excess_interval
+    ('room', True)
     """
 
     error: float
@@ -325,10 +334,13 @@ def compare(
 
 def check_within(within: Any) -> float:
     """A distance from the floor, as a share above 0."""
-    if not _is_number(within) or not 0 < within < 1:
-        hint = f"; if you mean {within:g} points, give {within / 100:g}" if _is_number(within) and within >= 1 else ""
-        raise ParameterError(f"within must be a share above 0 and below 1, got {within!r}{hint}")
-    return float(within)
+    share = real_from(within)
+    if share is None or not 0 < share < 1:
+        hint = (
+            f"; if you mean {share:g} points, give {share / 100:g}" if share is not None and 1 <= share <= 100 else ""
+        )
+        raise ParameterError(f"within must be a share above 0 and below 1, got {brief(within)}{hint}")
+    return share
 
 
 def _allowed(floor: float, within: float | None) -> float:

@@ -77,7 +77,7 @@ def estimate(
     target : str or int, optional
         Column of the labels in a file or frame, by name or position.
     classifiers : sequence or mapping of scikit-learn classifiers, optional
-        Join the library.
+        Join the library. They see each column less its median, in a unit of its spread.
     groups : array-like of shape (N,) or str, optional
         Rows of one group (copies of one record, one patient) are never split between training and test. One value per
         row or, for a file or frame, the name of a column.

@@ -55,6 +55,13 @@ class Plan:
         Seconds of each stage.
     speed : float
         Of this machine, measured for a second, against that on which costs were measured.
+
+    Examples
+    --------
+    >>> from bayesfloor import plan
+    >>> expected = plan(10**7, 20)
+    >>> expected.sample_rows, expected.seconds > 0, expected.memory > 0
+    (20000, True, True)
     """
 
     n: int

@@ -1,7 +1,7 @@
 """What speaks against taking an estimate at face value: a code to act on, and a sentence to read."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ from ..library.arrangement import EFFORTS
 from ..library.pool import N_FOLDS
 from ..rows.dataset import Dataset
 from ..rows.labels import plain
+from ..utils.checks import brief
 from ..utils.intervals import Bound
 from .rule import Evidence, judge
 
@@ -221,15 +222,20 @@ def check_codes(codes: Any) -> tuple[str, ...]:
     ...
     bayesfloor.errors.ParameterError: there is no doubt with the code 'stil-falling': did you mean still-falling? ...
     """
-    if not isinstance(codes, str | Iterable):
-        raise ParameterError(f"ignore must be a list of codes such as still-falling, got {codes!r}")
-    given = [codes] if isinstance(codes, str) else list(codes)
-    found = [part.strip() for code in given for part in str(code).split(",") if part.strip()]
+    try:
+        given = [codes] if isinstance(codes, str) else list(codes)
+    except TypeError:
+        given = [None]
+    if not all(isinstance(code, str) for code in given):
+        raise ParameterError(f"ignore must be a list of codes such as still-falling, got {brief(codes)}")
+    found = [part.strip() for code in given for part in code.split(",") if part.strip()]
     for code in found:
         if code not in SEVERITIES:
             near = difflib.get_close_matches(code, SEVERITIES, n=1)
             meant = f" did you mean {near[0]}?" if near else ""
-            raise ParameterError(f"there is no doubt with the code {code!r}:{meant} Codes: {', '.join(SEVERITIES)}")
+            raise ParameterError(
+                f"there is no doubt with the code {brief(code)}:{meant} Codes: {', '.join(SEVERITIES)}"
+            )
     return tuple(dict.fromkeys(found))
 
 

@@ -92,6 +92,19 @@ class FloorResult:
     notes : tuple of str
         Remarks on the data.
     evidence, settings : dict
+
+    Examples
+    --------
+    >>> from bayesfloor import from_scores, problems
+    >>> problem = problems.get("gaussians_4d")   # the true floor is 0.1587
+    >>> X, y = problem.sample(1000, random_state=0)
+    >>> result = from_scores(problem.posterior(X), y)
+    >>> 0.1587 in result.interval, result.floor <= result.ceiling
+    (True, True)
+    >>> [doubt.code for doubt in result.doubts]
+    ['floor-of-scores']
+    >>> FloorResult.from_json(result.to_json()).floor == result.floor
+    True
     """
 
     floor: float
@@ -466,7 +479,8 @@ class FloorResult:
             raise ValueError(f"the floor {self.floor} lies outside its interval")
         if self.ceiling is not None:
             check_number("ceiling", self.ceiling, 0, 1)
-        if n < 2 or len(self.priors) != n or [len(row) for row in self.pair_error] != [n] * n:
+        # Of very many classes a page keeps no pairs.
+        if n < 2 or len(self.priors) != n or (self.pair_error and [len(row) for row in self.pair_error] != [n] * n):
             raise ValueError(f"{n} classes, {len(self.priors)} priors, {len(self.pair_error)} rows of pairs")
         for value in (*self.priors, *(value for row in self.pair_error for value in row)):
             check_number("a share of a class", value, -1e-9, 1 + 1e-9)

@@ -250,7 +250,7 @@ def keras_callback(
     stopping, n_samples, metric_is
         As in `lightning_callback`.
     metric : str
-        Name with its "val_": without, Keras means the training rows.
+        Name with its ``val_``: without, Keras means the training rows.
     validation_freq : int or collection of int
         As given to ``fit``: the rule looks after the epochs that have a validation.
     """

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from ..errors import DataError, ParameterError
-from ..utils.checks import brief
+from ..utils.checks import brief, check_flag
 from ..utils.parallel import available_memory
 from .arff import parse_arff
 from .arrays import NpyFile, arrays_of, npy_rows, open_npz
@@ -92,6 +92,8 @@ def open_table(path: str | Path, *, header: bool | None = None) -> TableFile:
     suffix = _suffix(path)
     if path.stat().st_size == 0:
         raise DataError(f"{path.name} is empty")
+    if header is not None:
+        check_flag("header", header)
     if header is not None and _READERS[suffix] is not DelimitedFile:
         raise ParameterError(f"{path.name} says itself how its columns are called: header is for CSV and TSV files")
     with _damage(path):

@@ -15,10 +15,11 @@ from ..errors import BayesfloorWarning, DataError, DataTypeError, ParameterError
 from ..rows.blocks import LARGE
 from ..rows.dataset import as_array
 from ..rows.labels import encode_labels, is_missing, plain
-from ..utils.checks import check_text, listed
+from ..utils.checks import check_callable, check_text, listed
 from ..utils.parallel import Progress
 from .columns import NO_CATEGORY, Column
 from .encoder import accounts, column_notes, encode_columns, identifier_warning
+from .open import path_of
 from .problems import Problems
 from .selection import RawTable, raw_table, select
 from .table_file import InMemory
@@ -163,7 +164,8 @@ def read_table(
     >>> len(table.y), table.features[:4]
     (333, ('species=Adelie', 'species=Chinstrap', 'species=Gentoo', 'island=Biscoe'))
     """
-    problems = Problems(Path(path).name)
+    check_callable("progress", progress)
+    problems = Problems(path_of(path).name)
     raw = raw_table(
         path,
         target=target,

@@ -23,7 +23,16 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ConfidenceInterval:
-    """An interval and the level it was made for."""
+    """An interval and the level it was made for.
+
+    Examples
+    --------
+    >>> interval = ConfidenceInterval(0.1, 0.2, 0.95)
+    >>> 0.15 in interval, 0.25 in interval
+    (True, False)
+    >>> print(interval)
+    [0.1000, 0.2000] at 95%
+    """
 
     low: float
     high: float

@@ -1,5 +1,6 @@
 """Threads and memory: how many tasks run at once, how much they may hold."""
 
+import ctypes
 import multiprocessing
 import numbers
 import os
@@ -64,14 +65,51 @@ def _cores() -> int:
 
 def available_memory() -> int:
     """Bytes that can be had without swapping, as far as the system tells; otherwise 4 GiB."""
+    ask = {"darwin": _free_on_macos, "win32": _free_on_windows}.get(sys.platform, _free_on_linux)
+    try:
+        return ask()
+    except (OSError, ValueError, AttributeError):  # the file, the figure or the function is not there
+        return 4 * _GIB
+
+
+def _free_on_linux() -> int:
+    """What the kernel calls available; of other Unix systems the free pages."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return 4 * _GIB
+            return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _free_on_macos() -> int:
+    """Free pages and those not used lately, as the activity monitor counts them."""
+    system = ctypes.CDLL(None)
+    system.mach_host_self.restype = ctypes.c_uint32
+    n_figures = ctypes.c_uint32(38)  # of vm_statistics64, in units of 32 bits: free, active, inactive, ...
+    figures = (ctypes.c_uint32 * n_figures.value)()
+    if system.host_statistics64(system.mach_host_self(), 4, figures, ctypes.byref(n_figures)) != 0:
+        raise OSError("host_statistics64")
+    return (figures[0] + figures[2]) * os.sysconf("SC_PAGE_SIZE")
+
+
+class _MemoryStatus(ctypes.Structure):
+    """MEMORYSTATUSEX of the Windows API."""
+
+    _fields_ = (
+        ("length", ctypes.c_uint32),
+        ("load", ctypes.c_uint32),
+        ("total", ctypes.c_uint64),
+        ("available", ctypes.c_uint64),
+        ("others", ctypes.c_uint64 * 5),
+    )
+
+
+def _free_on_windows() -> int:
+    status = _MemoryStatus(length=ctypes.sizeof(_MemoryStatus))
+    kernel = ctypes.windll.kernel32  # type: ignore[attr-defined]  # on other systems
+    if not kernel.GlobalMemoryStatusEx(ctypes.byref(status)):
+        raise OSError("GlobalMemoryStatusEx")
+    return int(status.available)
 
 
 def check_memory(what: str, needed: int, memory_limit: int | None) -> int:

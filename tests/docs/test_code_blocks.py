@@ -1,0 +1,129 @@
+"""What README, tutorials and how-to show runs as it stands: blocks of Python in order, then commands."""
+
+import re
+import runpy
+import shlex
+import shutil
+import textwrap
+from importlib.resources import files
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesfloor as bf
+from bayesfloor.cli.main import main
+
+ROOT = Path(__file__).parents[2]
+HOW_TO = sorted((ROOT / "docs" / "howto").glob("*.md"))
+TUTORIALS = sorted((ROOT / "tutorials").glob("*.py"))
+CLUSTER = "tcp://10.0.0.1:8786"  # stands for an address in README
+
+
+def python_blocks(text: str) -> list[str]:
+    return [textwrap.dedent(block) for block in re.findall(r"^```python\n(.*?)^```", text, flags=re.S | re.M)]
+
+
+def commands(text: str) -> list[list[str]]:
+    """Lines that begin with the command, indented or after a prompt, without their comments."""
+    lines = re.findall(r"^ {4,}(?:\$ )?(bayesfloor .*)$", text, flags=re.M)
+    return [shlex.split(line, comments=True)[1:] for line in lines]
+
+
+def write_files(arguments: list[str]) -> None:
+    """What a command reads, under the names it has there: a table with the columns that it asks for."""
+    given = dict(zip(arguments, [*arguments[1:], ""], strict=True))
+    path = Path(next((one for one in arguments[1:] if Path(one).suffix in (".csv", ".parquet", ".npz")), "none"))
+    if path.name == "none" or path.exists():
+        return
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 240)
+    frame = pd.DataFrame({"a": rng.normal(size=240) + y, "b": rng.normal(size=240)})
+    if arguments[0] == "labels" and given.get("--kind") == "annotators":
+        frame = pd.DataFrame({"item": np.arange(240), "ann": y, "bob": np.where(rng.random(240) < 0.9, y, 1 - y)})
+    elif arguments[0] == "labels":
+        frame = pd.DataFrame({"yes": (yes := rng.binomial(5, 0.2 + 0.6 * y)), "no": 5 - yes})
+    elif arguments[0] == "scores":
+        frame = pd.DataFrame({"p_0": 1 - (p := rng.beta(1 + 2 * y, 3 - 2 * y)), "p_1": p})
+    if "--target" in given:
+        frame[given["--target"]] = y
+    if "--groups" in given:
+        frame[given["--groups"]] = np.arange(240) // 2
+    if path.suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False)
+
+
+def run_commands(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in commands(text):
+        write_files(arguments)
+        assert main(arguments) == 0, (arguments, capsys.readouterr().err)
+
+
+@pytest.fixture
+def here(two_learners: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    plt.switch_backend("agg")
+    yield tmp_path
+    plt.close("all")
+
+
+@pytest.mark.parametrize("page", HOW_TO, ids=lambda page: page.stem)
+def test_how_to_runs(here: Path, page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = page.read_text(encoding="utf-8")
+    names: dict[str, object] = {"__name__": "how_to"}
+    for block in python_blocks(text):
+        exec(compile(block, page.name, "exec"), names)
+    run_commands(text, capsys)
+
+
+@pytest.mark.parametrize("lesson", TUTORIALS, ids=lambda lesson: lesson.stem)
+def test_tutorial_runs(here: Path, lesson: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(lesson), run_name="__main__")
+    assert plt.get_fignums(), "a lesson has a picture"
+    shutil.copy(str(files("bayesfloor") / "data" / "penguins.csv"), here)
+    run_commands(lesson.read_text(encoding="utf-8"), capsys)
+
+
+def names_of_readme() -> dict[str, object]:
+    """What the blocks of README take for granted: data, a model, its test."""
+    from sklearn.linear_model import SGDClassifier
+
+    problem = bf.problems.get("gaussians_4d")
+    X, y = problem.sample(3000, random_state=0)
+    X_val, y_val = problem.sample(2000, random_state=1)
+    model = SGDClassifier(loss="log_loss", random_state=0).fit(X, y)
+    given = {"X_test": X_val, "y_test": y_val, "X_val": X_val, "y_val": y_val, "radii": [0.5, 1.0]}
+    return {"X": X, "y": y, "model": model, "probabilities": model.predict_proba(X_val), **given, "__name__": "readme"}
+
+
+def test_readme_runs(
+    here: Path, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    names = names_of_readme()
+    blocks = python_blocks(text)
+    assert blocks
+    for block in blocks:
+        if "dask" in block:
+            array = pytest.importorskip("dask.array")
+            names |= {
+                "dask_array": array.from_array(names["X"], 1000),
+                "dask_labels": array.from_array(names["y"], 1000),
+            }
+        if CLUSTER in block:
+            request.getfixturevalue("two_learners_on_workers")
+            block = block.replace(CLUSTER, request.getfixturevalue("client").scheduler.address)
+        for file, column in re.findall(r'"([\w.]+\.(?:parquet|csv))", target="(\w+)"', block):
+            write_files(["estimate", file, "--target", column])
+        # The scores in README are those of rows that the model has not seen; so are their labels here.
+        names["y"] = names["y_val"] if "from_scores" in block else names["y"]
+        exec(compile(block, "README.md", "exec"), names)
+        names |= {name: value for name, value in names_of_readme().items() if name in ("X", "y")}
+    (here / "terminal").mkdir()
+    monkeypatch.chdir(here / "terminal")  # the report that Python has written is not overwritten
+    run_commands(text, capsys)
