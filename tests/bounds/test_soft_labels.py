@@ -389,7 +389,7 @@ def test_levels_that_are_refused(level):
         lambda: repeated_label_bounds([0, 1], [0, 1], confidence_level=level),
         lambda: duplicate_bounds([[0], [0]], [0, 1], confidence_level=level),
     ):
-        with pytest.raises(ParameterError, match="confidence_level must (lie|be a number) between 0 and 1"):
+        with pytest.raises(ParameterError, match=r"confidence_level must (lie|be a number) between 0 and 1"):
             call()
 
 

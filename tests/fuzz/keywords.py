@@ -178,7 +178,7 @@ _ALSO: dict[str, dict[str, Any]] = {
     "noise_check": {"rhos": [0.5], "effort": "fast", "n_jobs": 1},
     "compare": {"error": 0.3, "n_test": 100},
     "gate": {"error": 0.3, "n_test": 100},
-    "testing.assert_at_floor": {"error": 0.9, "n_test": 5, "cannot_tell": "pass"},
+    "testing.assert_at_floor": {"error": 0.2, "n_test": 5, "cannot_tell": "pass"},
     "compare, labels": {"y_true": _labels(), "y_pred": np.roll(_labels(), 1)},
     "plan": {"speed": 1.0},
     "read_table": {"target": "label"},
