@@ -137,8 +137,8 @@ def _start_server() -> None:
 def in_a_child(work: Callable[..., Iterable[tuple[str, str, str]]], *arguments: Any) -> list[tuple[str, str, str]]:
     """What `work` yields, (input, outcome, remark), from a process of its own; the last is a crash if it dies."""
     _start_server()
-    with tempfile.NamedTemporaryFile("r", suffix=".jsonl") as file:
-        process = _context.Process(target=_report, args=(work, arguments, file.name))
+    with tempfile.TemporaryDirectory() as folder, tempfile.NamedTemporaryFile("r", suffix=".jsonl") as file:
+        process = _context.Process(target=_report, args=(work, arguments, file.name, folder))
         process.start()
         process.join()
         found = [tuple(json.loads(line)) for line in file]
@@ -148,7 +148,10 @@ def in_a_child(work: Callable[..., Iterable[tuple[str, str, str]]], *arguments: 
     return [entry for entry in found if entry[1] != "begun"]  # type: ignore[misc]
 
 
-def _report(work: Callable[..., Iterable[tuple[str, str, str]]], arguments: tuple[Any, ...], name: str) -> None:
+def _report(
+    work: Callable[..., Iterable[tuple[str, str, str]]], arguments: tuple[Any, ...], name: str, folder: str
+) -> None:
+    os.chdir(folder)  # a bad value may be a good name for a file
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + _MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     with open(name, "w", buffering=1) as file:
