@@ -479,8 +479,8 @@ class FloorResult:
             raise ValueError(f"the floor {self.floor} lies outside its interval")
         if self.ceiling is not None:
             check_number("ceiling", self.ceiling, 0, 1)
-        # Of very many classes a page keeps no pairs.
-        if n < 2 or len(self.priors) != n or (self.pair_error and [len(row) for row in self.pair_error] != [n] * n):
+        sizes = [len(row) for row in self.pair_error]  # none where a page had no room for them
+        if n < 2 or len(self.priors) != n or (sizes and sizes != [n] * n):
             raise ValueError(f"{n} classes, {len(self.priors)} priors, {len(self.pair_error)} rows of pairs")
         for value in (*self.priors, *(value for row in self.pair_error for value in row)):
             check_number("a share of a class", value, -1e-9, 1 + 1e-9)
