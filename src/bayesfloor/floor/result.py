@@ -1,7 +1,6 @@
 """What an estimate has found, and how it prints itself."""
 
 import json
-import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -12,16 +11,14 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ..errors import DataError
-from ..utils.checks import brief, check_fraction, check_number
 from ..utils.intervals import Bound, ConfidenceInterval, share_error
 from .ceiling import Certificate
-from .doubts import SEVERITIES, Doubt, check_codes, unknown_doubt
+from .doubts import Doubt, check_codes
 from .suspects import find_suspects
 
 __all__ = ["CurvePoint", "Estimate", "FloorResult", "LearnerScore"]
 
 _SCHEMA = 3
-_SCHEMAS = (1, 2, 3)  # that can be read: 1 has no certificate, 1 and 2 have sentences for doubts
 
 
 @dataclass(frozen=True)
@@ -446,75 +443,9 @@ class FloorResult:
     @classmethod
     def from_json(cls, text: str) -> "FloorResult":
         """Read a result written by `to_json`, of this version or an older one."""
-        try:
-            values = json.loads(text)
-            schema = values.pop("schema")
-            if type(schema) is not int or schema not in _SCHEMAS:
-                raise KeyError("schema")
-            if schema < 3:
-                values["doubts"] = tuple(map(unknown_doubt, values.pop("reasons")))
-            else:
-                values["doubts"] = tuple(Doubt(**entry) for entry in values["doubts"])
-                values["muted"] = tuple(Doubt(**entry) for entry in values.get("muted", ()))
-            if values.get("certificate") is not None:
-                values["certificate"] = Certificate(**values["certificate"])
-            values["interval"] = ConfidenceInterval(**values["interval"])
-            for name, kind in _KINDS.items():
-                values[name] = tuple(kind(**entry) for entry in values[name])
-            for name in ("classes", "priors", "notes"):
-                values[name] = tuple(values[name])
-            values["pair_error"] = tuple(map(tuple, values["pair_error"]))
-            result = cls(**values)
-            result._check()
-            return result
-        except (KeyError, TypeError, ValueError, AttributeError, RecursionError, OverflowError) as error:
-            raise DataError(f"this is not a result of bayesfloor ({brief(error)})") from None
+        from .saved import read_result
 
-    def _check(self) -> None:
-        """Refuse figures that no estimate can have found; of what was read, before anyone rests on it."""
-        n = len(self.classes)
-        check_fraction("confidence_level", self.interval.confidence_level)
-        low, high = (check_number(name, getattr(self.interval, name), 0, 1) for name in ("low", "high"))
-        if not low <= check_number("floor", self.floor, 0, 1) <= high:
-            raise ValueError(f"the floor {self.floor} lies outside its interval")
-        if self.ceiling is not None:
-            check_number("ceiling", self.ceiling, 0, 1)
-        sizes = [len(row) for row in self.pair_error]  # none where a page had no room for them
-        if n < 2 or len(self.priors) != n or (sizes and sizes != [n] * n):
-            raise ValueError(f"{n} classes, {len(self.priors)} priors, {len(self.pair_error)} rows of pairs")
-        for value in (*self.priors, *(value for row in self.pair_error for value in row)):
-            check_number("a share of a class", value, -1e-9, 1 + 1e-9)
-        for kind, records in ((CurvePoint, self.learning_curve), (LearnerScore, self.learners), (Bound, self.bounds)):
-            for record in records:
-                _check_fields(kind, record)
-        for doubt in self.doubts:
-            _check_fields(Doubt, doubt)
-            if doubt.code not in SEVERITIES:
-                raise ValueError(f"there is no doubt {brief(doubt.code)}")
-        if not isinstance(self.evidence, dict) or not isinstance(self.settings, dict) or not self.learners:
-            raise TypeError("evidence and settings must be objects, and there must be a learner")
-        for name in ("error", "n", "majority", "shrunk_majority"):
-            if name in self.evidence or name in ("error", "n"):
-                check_number(name, self.evidence[name], 0)
-        str(self), self.to_json()  # what it prints rests on more than these
-
-
-_KINDS: dict[str, Any] = {
-    "estimates": Estimate,
-    "bounds": Bound,
-    "learners": LearnerScore,
-    "learning_curve": CurvePoint,
-}
-
-
-def _check_fields(kind: type, record: Any) -> None:
-    """Numbers where a record has numbers, text where it has text."""
-    for name, annotation in kind.__annotations__.items():
-        value = getattr(record, name)
-        if annotation in (int, float):
-            check_number(name, value, -math.inf)
-        elif annotation is str and not isinstance(value, str):
-            raise TypeError(f"{name} must be text, got {brief(value)}")
+        return read_result(text)
 
 
 def _plain(value: Any) -> Any:

@@ -1,0 +1,88 @@
+"""Results read back from JSON: nothing in them is taken on trust."""
+
+import json
+import math
+from typing import Any
+
+from ..errors import DataError
+from ..utils.checks import brief, check_fraction, check_number
+from ..utils.intervals import Bound, ConfidenceInterval
+from .ceiling import Certificate
+from .doubts import SEVERITIES, Doubt, unknown_doubt
+from .result import CurvePoint, Estimate, FloorResult, LearnerScore
+
+__all__ = ["read_result"]
+
+_SCHEMAS = (1, 2, 3)  # that can be read: 1 has no certificate, 1 and 2 have sentences for doubts
+_KINDS: dict[str, Any] = {
+    "estimates": Estimate,
+    "bounds": Bound,
+    "learners": LearnerScore,
+    "learning_curve": CurvePoint,
+}
+
+
+def read_result(text: str) -> FloorResult:
+    """A result as `FloorResult.to_json` writes it, of this version or an older one."""
+    try:
+        values = json.loads(text)
+        schema = values.pop("schema")
+        if type(schema) is not int or schema not in _SCHEMAS:
+            raise KeyError("schema")
+        if schema < 3:
+            values["doubts"] = tuple(map(unknown_doubt, values.pop("reasons")))
+        else:
+            values["doubts"] = tuple(Doubt(**entry) for entry in values["doubts"])
+            values["muted"] = tuple(Doubt(**entry) for entry in values.get("muted", ()))
+        if values.get("certificate") is not None:
+            values["certificate"] = Certificate(**values["certificate"])
+        values["interval"] = ConfidenceInterval(**values["interval"])
+        for name, kind in _KINDS.items():
+            values[name] = tuple(kind(**entry) for entry in values[name])
+        for name in ("classes", "priors", "notes"):
+            values[name] = tuple(values[name])
+        values["pair_error"] = tuple(map(tuple, values["pair_error"]))
+        result = FloorResult(**values)
+        _check(result)
+        return result
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError, OverflowError) as error:
+        raise DataError(f"this is not a result of bayesfloor ({brief(error)})") from None
+
+
+def _check(result: FloorResult) -> None:
+    """Refuse figures that no estimate can have found; of what was read, before anyone rests on it."""
+    n = len(result.classes)
+    check_fraction("confidence_level", result.interval.confidence_level)
+    low, high = (check_number(name, getattr(result.interval, name), 0, 1) for name in ("low", "high"))
+    if not low <= check_number("floor", result.floor, 0, 1) <= high:
+        raise ValueError(f"the floor {result.floor} lies outside its interval")
+    if result.ceiling is not None:
+        check_number("ceiling", result.ceiling, 0, 1)
+    sizes = [len(row) for row in result.pair_error]  # none where a page had no room for them
+    if n < 2 or len(result.priors) != n or (sizes and sizes != [n] * n):
+        raise ValueError(f"{n} classes, {len(result.priors)} priors, {len(result.pair_error)} rows of pairs")
+    for value in (*result.priors, *(value for row in result.pair_error for value in row)):
+        check_number("a share of a class", value, -1e-9, 1 + 1e-9)
+    for kind, records in ((CurvePoint, result.learning_curve), (LearnerScore, result.learners), (Bound, result.bounds)):
+        for record in records:
+            _check_fields(kind, record)
+    for doubt in result.doubts:
+        _check_fields(Doubt, doubt)
+        if doubt.code not in SEVERITIES:
+            raise ValueError(f"there is no doubt {brief(doubt.code)}")
+    if not isinstance(result.evidence, dict) or not isinstance(result.settings, dict) or not result.learners:
+        raise TypeError("evidence and settings must be objects, and there must be a learner")
+    for name in ("error", "n", "majority", "shrunk_majority"):
+        if name in result.evidence or name in ("error", "n"):
+            check_number(name, result.evidence[name], 0)
+    str(result), result.to_json()  # what it prints rests on more than these
+
+
+def _check_fields(kind: type, record: Any) -> None:
+    """Numbers where a record has numbers, text where it has text."""
+    for name, annotation in kind.__annotations__.items():
+        value = getattr(record, name)
+        if annotation in (int, float):
+            check_number(name, value, -math.inf)
+        elif annotation is str and not isinstance(value, str):
+            raise TypeError(f"{name} must be text, got {brief(value)}")
