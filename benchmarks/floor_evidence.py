@@ -170,7 +170,8 @@ def pack(work: Path, packed: Path) -> int:
     """Add what is in the one file to the other; the same records make the same bytes."""
     records = read(packed, work)
     lines = "".join(json.dumps(record) + "\n" for record in records.values())
-    packed.write_bytes(gzip.compress(lines.encode(), mtime=0))
+    if records:
+        packed.write_bytes(gzip.compress(lines.encode(), mtime=0))
     return len(records)
 
 
