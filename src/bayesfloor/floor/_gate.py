@@ -22,6 +22,15 @@ class Gate:
     ----------
     comparison : Comparison
         The model beside the floor; its `within` is what is allowed.
+
+    Examples
+    --------
+    >>> from bayesfloor import from_scores, gate, problems
+    >>> problem = problems.get("gaussians_4d")   # the true floor is 0.1587
+    >>> X, y = problem.sample(1000, random_state=0)
+    >>> found = gate(from_scores(problem.posterior(X), y), error=0.3, n_test=1000)
+    >>> found.passed, found.exit_code, found.sentence.startswith("Room of")
+    (False, 3, True)
     """
 
     comparison: Comparison
