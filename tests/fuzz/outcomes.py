@@ -9,6 +9,7 @@ import resource
 import signal
 import sys
 import tempfile
+import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterable
@@ -116,22 +117,23 @@ def _refuse_constant(name: str) -> None:
 
 # --- in a process of its own: a crash, or memory that is asked for without end, must not end the tests ----------------
 
-_context = multiprocessing.get_context("forkserver")
+_context, _starting = multiprocessing.get_context("forkserver"), threading.Lock()
 
 
 def _start_server() -> None:
     """Start the process that others are forked from: it imports everything once."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    before = os.environ.get("PYTHONPATH")
-    # It looks for what it is to import nowhere else.
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), *sys.path]))
-    try:
-        _context.set_forkserver_preload(["fuzz.preloaded", "fuzz.inputs"])
-        forkserver.ensure_running()
-    finally:
-        os.environ.pop("PYTHONPATH")
-        if before is not None:
-            os.environ["PYTHONPATH"] = before
+    with _starting:  # several threads may ask for it
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        before = os.environ.get("PYTHONPATH")
+        # It looks for what it is to import nowhere else.
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), *sys.path]))
+        try:
+            _context.set_forkserver_preload(["fuzz.preloaded", "fuzz.inputs"])
+            forkserver.ensure_running()
+        finally:
+            os.environ.pop("PYTHONPATH")
+            if before is not None:
+                os.environ["PYTHONPATH"] = before
 
 
 def in_a_child(work: Callable[..., Iterable[tuple[str, str, str]]], *arguments: Any) -> list[tuple[str, str, str]]:
