@@ -743,9 +743,12 @@ def test_dates_far_away() -> None:
     written = [f"{2200 + 10 * i}-01-{1 + i % 9:02d}" for i in range(12)] + [None]
     dates = pd.Series([None if day is None else np.datetime64(day, "us") for day in written], dtype="datetime64[us]")
     days = dates.to_numpy().astype("datetime64[D]").astype(np.int64)[:12]
-    for column in (
+    as_text = [
         pd.Series(written, dtype=object),
         pd.Series([None if day is None else datetime.date.fromisoformat(day) for day in written], dtype=object),
+    ]
+    for column in (
+        *(as_text if int(pd.__version__.split(".")[0]) >= 3 else ()),  # pandas 2 reads text in nanoseconds: until 2262
         dates,
         dates.dt.tz_localize("UTC"),
         dates.astype(pd.ArrowDtype(pa.timestamp("us"))),

@@ -57,8 +57,8 @@ def arrange(X: Any, y: Any, *, standardize: bool = True) -> Sample:
     --------
     >>> sample = arrange([[0.0], [4.0], [1.0], [9.0]], ["b", "a", "b", "a"])
     >>> other = arrange([[9.0], [1.0], [4.0], [0.0]], [7, 8, 7, 8])
-    >>> (sample.points == other.points).all() and (sample.labels == other.labels).all()
-    np.True_
+    >>> bool((sample.points == other.points).all() and (sample.labels == other.labels).all())
+    True
     """
     check_flag("standardize", standardize)
     data = validate(X, y)

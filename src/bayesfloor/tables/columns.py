@@ -219,7 +219,8 @@ def date_parts(series: "pd.Series[Any]", name: str) -> list[tuple[str, Floats]]:
 
     Examples
     --------
-    >>> [(part, values.tolist()) for part, values in date_parts(pd.Series(pd.to_datetime(["2500-01-02"])), "end")][:2]
+    >>> ends = pd.Series(np.array(["2500-01-02"], dtype="datetime64[us]"))
+    >>> [(part, values.tolist()) for part, values in date_parts(ends, "end")][:2]
     [('end (days)', [193580.0]), ('end (month)', [1.0])]
     """
     if isinstance(series.dtype, pd.ArrowDtype):
