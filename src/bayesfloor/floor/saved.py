@@ -13,6 +13,7 @@ from .result import CurvePoint, Estimate, FloorResult, LearnerScore
 
 __all__ = ["read_result"]
 
+_ROUNDING = 1e-6
 _SCHEMAS = (1, 2, 3)  # that can be read: 1 has no certificate, 1 and 2 have sentences for doubts
 _KINDS: dict[str, Any] = {
     "estimates": Estimate,
@@ -75,7 +76,12 @@ def _check(result: FloorResult) -> None:
     for name in ("error", "n", "majority", "shrunk_majority"):
         if name in result.evidence or name in ("error", "n"):
             check_number(name, result.evidence[name], 0)
-    str(result), result.to_json()  # what it prints rests on more than these
+    if result.pair_error and abs(sum(result.class_error) - result.floor) > _ROUNDING:
+        raise ValueError(f"shares of the classes add up to {sum(result.class_error)}, not to {result.floor}")
+    if result.floor > result.majority_error + _ROUNDING:
+        raise ValueError(f"the floor {result.floor} is above the error of naming the largest class")
+    json.dumps(result.to_dict(), allow_nan=False)  # numbers like 1e999 are read as infinite
+    str(result)  # what it prints rests on more than these
 
 
 def _check_fields(kind: type, record: Any) -> None:
