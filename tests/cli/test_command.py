@@ -313,7 +313,9 @@ def saved(two_learners, tmp_path_factory) -> Path:
     """A result with a narrow interval and no doubts, as `estimate --json` writes it."""
     X, y = problems.get("gaussians_4d").sample(400, random_state=0)
     result = floor.estimate(X, np.array(["no", "yes"])[y], effort="fast", n_jobs=1)
-    certain = replace(result, floor=0.12, interval=ConfidenceInterval(0.115, 0.125, 0.95), doubts=())
+    pairs = tuple(tuple(share * 0.12 / result.floor for share in row) for row in result.pair_error)
+    interval = ConfidenceInterval(0.115, 0.125, 0.95)
+    certain = replace(result, floor=0.12, pair_error=pairs, interval=interval, doubts=())
     path = tmp_path_factory.mktemp("saved") / "floor.json"
     path.write_text(replace(certain, evidence={**certain.evidence, "error": 0.125}).to_json())
     return path

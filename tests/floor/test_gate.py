@@ -24,7 +24,8 @@ FALLING = Doubt("still-falling", "caution", {}, "the curve still falls")
 def result() -> FloorResult:
     X, y = PROBLEM.sample(600, random_state=0)
     found = from_scores(PROBLEM.posterior(X), y, n_jobs=1)
-    return replace(found, floor=0.12, interval=ConfidenceInterval(0.115, 0.125, 0.95), doubts=())
+    pairs = tuple(tuple(share * 0.12 / found.floor for share in row) for row in found.pair_error)
+    return replace(found, floor=0.12, pair_error=pairs, interval=ConfidenceInterval(0.115, 0.125, 0.95), doubts=())
 
 
 @pytest.mark.parametrize(
