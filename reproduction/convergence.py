@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from .experiment import Experiment, Results, Settings
-from .measure import Entrant, Task, measure
+from .measure import Entrant, Task, drop_values, measure
 from .wording import percent, plural, table
 
-__all__ = ["EXPERIMENT", "slope"]
+__all__ = ["EXPERIMENT", "add_slopes", "shown_slope", "slope"]
 
 _TASKS: dict[str, Task] = {
     **{f"d = {d}": ("gaussians_4d", {"n_features": d}) for d in (1, 2, 4, 6, 10, 20)},
@@ -39,6 +39,22 @@ def slope(sizes: Any, squared_errors: Any, random_state: int = 0) -> tuple[float
     return fitted(table.mean(axis=1)), float(np.percentile(drawn, 2.5)), float(np.percentile(drawn, 97.5))
 
 
+def add_slopes(tasks: Results, seed: int) -> None:
+    """Give each curve, whose single repetitions are there, its slope; they are taken out."""
+    for task in tasks.values():
+        for curve in task["curves"].values():
+            squared = [(np.array(values) - task["truth"]) ** 2 for values in curve["value"]["values"]]
+            curve["slope"], curve["slope_low"], curve["slope_high"] = slope(curve["n"], squared, seed)
+            oracle = task["truth"] * (1 - task["truth"]) / np.array(curve["n"])
+            curve["times_oracle"] = (np.array(curve["value"]["mse"]) / oracle).tolist()
+    drop_values(tasks)
+
+
+def shown_slope(curve: Results) -> str:
+    """Slope with its interval."""
+    return f"{curve['slope']:+.2f} [{curve['slope_low']:+.2f}, {curve['slope_high']:+.2f}]"
+
+
 def run(settings: Settings) -> Results:
     """Mean squared errors over N, their slopes, and multiples of the oracle's."""
     sizes = (100, 200) if settings.quick else (125, 250, 500, 1000, 2000, 4000)
@@ -48,14 +64,7 @@ def run(settings: Settings) -> Results:
         "adaptive learner": Entrant("adaptive", sizes, repetitions),
     }
     tasks = measure(settings, "convergence", _TASKS, entrants, raw=True)
-    for task in tasks.values():
-        truth = task["truth"]
-        for curve in task["curves"].values():
-            squared = [(np.array(values) - truth) ** 2 for values in curve["value"].pop("values")]
-            curve["empty"].pop("values")
-            curve["slope"], curve["slope_low"], curve["slope_high"] = slope(sizes, squared, settings.seed)
-            oracle = truth * (1 - truth) / np.array(sizes)
-            curve["times_oracle"] = (np.array(curve["value"]["mse"]) / oracle).tolist()
+    add_slopes(tasks, settings.seed)
     return {"tasks": tasks}
 
 
@@ -80,7 +89,7 @@ def judge(results: Results) -> str:
             rows.append(
                 [
                     title,
-                    f"{curve['slope']:+.2f} [{curve['slope_low']:+.2f}, {curve['slope_high']:+.2f}]",
+                    shown_slope(curve),
                     f"{times[0]:.1f}",
                     f"{times[-1]:.1f}",
                     where if beyond else "at every N",

@@ -28,6 +28,8 @@ class Settings:
         Directory with mnist.npz and fashion_mnist.npz; None: fetched from OpenML.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
+    kept : dict, optional
+        Results of an earlier run: what they hold is not run again. Only for experiments that can go on from there.
     """
 
     quick: bool = False
@@ -35,6 +37,7 @@ class Settings:
     n_jobs: int | None = None
     data: Path | None = None
     progress: Progress | None = None
+    kept: Results | None = None
 
     def tell(self, stage: str, done: int, total: int) -> None:
         """Report progress, if anyone listens."""
@@ -57,6 +60,8 @@ class Experiment:
         Results -> matplotlib figure.
     judge : callable
         Results -> Markdown: tables, and a judgement computed from them.
+    goes_on : bool
+        Whether `run` can go on from kept results.
     """
 
     name: str
@@ -65,3 +70,4 @@ class Experiment:
     run: Callable[[Settings], Results]
     draw: Callable[[Results], Any]
     judge: Callable[[Results], str]
+    goes_on: bool = False

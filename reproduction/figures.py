@@ -13,8 +13,10 @@ __all__ = [
     "ball_by_ball",
     "curves_by_size",
     "estimates_by_alpha",
+    "estimates_by_unit",
     "kinds_of_weights",
     "rates",
+    "rates_of_classes",
     "stopping_points",
     "weights_by_node",
 ]
@@ -206,6 +208,30 @@ def estimates_by_alpha(tasks: Mapping[str, Results], rules: Sequence[str], alpha
     return figure
 
 
+def estimates_by_unit(tasks: Mapping[str, Results], units: Sequence[float]) -> Any:
+    """Estimate and share of empty balls over the unit of length, a panel per problem."""
+    figure, axes = _panels(2, (len(tasks) + 1) // 2, width=4.6, height=3.4)
+    for ax, (title, task) in zip(np.ravel(axes), tasks.items(), strict=False):
+        curves = [task["curves"][f"unit {unit:g}"] for unit in units]
+        values, empty = ([curve[figure]["mean"][0] for curve in curves] for figure in ("value", "empty"))
+        ax.plot(units, _percent(values), color="#D55E00", marker="o", ms=5, label="printed rule, in this unit")
+        _truth(ax, task["truth"])
+        ax.set_xscale("log", base=2)
+        shown = [unit for unit in units if unit in (0.5, 4, 32, 256, 2048, 16384, 32768)]
+        ax.set_xticks(shown, [f"{unit:g}" for unit in shown])
+        ax.minorticks_off()
+        ax.set_xlabel("unit, in mean distances between points")
+        ax.set_ylabel("error, %")
+        _tidy(ax, title)
+        right = ax.twinx()
+        right.plot(units, _percent(empty), color="#0072B2", linestyle="-.", label="empty balls (right axis)")
+        right.set_ylim(0, 102)
+        right.set_ylabel("empty balls, %", color="#0072B2")
+        right.spines["top"].set_visible(False)
+    _legend_below(figure, figure.axes)
+    return figure
+
+
 def ball_by_ball(sets: Mapping[str, Results], papers_floor: float, published: Sequence[float]) -> Any:
     """Single-ball estimate (log scale) and share of empty balls over the radius."""
     figure, axes = _panels(1, len(sets), width=6.4, height=4.6)
@@ -262,6 +288,14 @@ def stopping_points(results: Results) -> Any:
     rows_ax.plot(learned["n"], means, color=colour, marker=marker, ms=5, label="learned floor")
     low, high = _percent(learned["interval low"]["mean"]), _percent(learned["interval high"]["mean"])
     rows_ax.fill_between(learned["n"], low, high, color=colour, alpha=0.18, linewidth=0, label="its interval")
+    for label, ball in results["balls"].items():
+        curve, (look, mark) = task["curves"][label], _LOOKS[label]
+        low, high = _percent(curve["interval low"]["mean"]), _percent(curve["interval high"]["mean"])
+        rows_ax.fill_between(curve["n"], low, high, color=look, alpha=0.18, linewidth=0)
+        values = _percent(curve["value"]["mean"])
+        rows_ax.plot(curve["n"], values, color=look, marker=mark, ms=4, label=f"{label}, interval")
+        epochs_ax.axhline(100 * ball["estimate"], color=look)
+        epochs_ax.axhspan(100 * ball["low"], 100 * ball["high"], color=look, alpha=0.18, linewidth=0)
     epochs_ax.axhline(100 * floor["estimate"], color=colour)
     epochs_ax.axhspan(100 * floor["low"], 100 * floor["high"], color=colour, alpha=0.18, linewidth=0)
     if "network" in task["curves"]:
@@ -288,11 +322,11 @@ def stopping_points(results: Results) -> Any:
                 textcoords="offset points",
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.8},
             )
-        ax.set_yscale("log")
-        ax.set_ylim(50 * results["truth"], 100)
-        ax.set_yticks([5, 10, 20, 50, 100], ["5", "10", "20", "50", "100"])
+        ax.set_yscale("symlog", linthresh=2)  # the printed rule answers 0
+        ax.set_ylim(-0.2, 100)
+        ax.set_yticks([0, 1, 2, 5, 10, 20, 50, 100], ["0", "1", "2", "5", "10", "20", "50", "100"])
         ax.minorticks_off()
-        ax.set_ylabel("error, % (log scale)")
+        ax.set_ylabel("error, % (log scale above 2)")
     _sizes(rows_ax, over_rows["rows"])
     epochs_ax.xaxis.get_major_locator().set_params(integer=True)
     epochs_ax.set_xlabel("epochs")
@@ -304,21 +338,45 @@ def stopping_points(results: Results) -> Any:
 
 def rates(tasks: Mapping[str, Results], labels: Sequence[str]) -> Any:
     """Mean squared error over N, a panel per learner, with the slope of 1/N."""
+    figure, axes = _panels(1, len(labels), width=6.0, height=4.6, sharey=True)
+    for ax, label in zip(axes[0], labels, strict=True):
+        _rate_panel(ax, tasks, label)
+    axes[0, 0].set_ylabel("mean squared error")
+    _legend_below(figure, axes[0])
+    return figure
+
+
+def _rate_panel(ax: Any, tasks: Mapping[str, Results], label: str) -> None:
     from matplotlib import colormaps
 
-    figure, axes = _panels(1, len(labels), width=6.0, height=4.6, sharey=True)
     shades = colormaps["viridis"](np.linspace(0, 0.9, len(tasks)))
-    for ax, label in zip(axes[0], labels, strict=True):
-        for (title, task), shade, marker in zip(tasks.items(), shades, "osv^DPX*", strict=False):
-            curve = task["curves"][label]
-            look = {"color": shade, "marker": marker, "ms": 5, "ls": "--" if "noise" in title else "-"}
-            ax.plot(curve["n"], np.maximum(curve["value"]["mse"], 1e-8), **look, label=title)
-        truth = next(iter(tasks.values()))["truth"]
-        sizes = np.array(curve["n"])
-        ax.plot(sizes, truth * (1 - truth) / sizes, ":", color="black", label="oracle, 1/N")
-        ax.set_yscale("log")
-        _sizes(ax, curve["n"])
-        _tidy(ax, label)
+    for (title, task), shade, marker in zip(tasks.items(), shades, "osv^DPX*", strict=False):
+        curve = task["curves"][label]
+        look = {"color": shade, "marker": marker, "ms": 5, "ls": "--" if "noise" in title else "-"}
+        ax.plot(curve["n"], np.maximum(curve["value"]["mse"], 1e-8), **look, label=title)
+    truth = next(iter(tasks.values()))["truth"]
+    sizes = np.array(curve["n"])
+    ax.plot(sizes, truth * (1 - truth) / sizes, ":", color="black", label="oracle, 1/N")
+    ax.set_yscale("log")
+    _sizes(ax, curve["n"])
+    _tidy(ax, label)
+
+
+def rates_of_classes(tasks: Mapping[str, Results], labels: Sequence[str], small: Results, smallest: int) -> Any:
+    """As `rates`, with a panel for a class that does not grow."""
+    figure, axes = _panels(1, len(labels) + 1, width=5.0, height=4.4, sharey=True)
+    for ax, label in zip(axes[0], labels, strict=False):
+        _rate_panel(ax, tasks, label)
+    ax, (task,) = axes[0, -1], small.values()
+    for label, curve in task["curves"].items():
+        colour, marker = _LOOKS[label]
+        ax.plot(curve["n"], curve["value"]["mse"], color=colour, marker=marker, ms=5, label=label)
+    sizes = np.array(curve["n"])
+    ax.plot(sizes, curve["value"]["mse"][0] * sizes[0] / sizes, ":", color="black", label="1 / largest class")
+    ax.set_yscale("log")
+    _sizes(ax, curve["n"])
+    ax.set_xlabel("rows of each larger class")
+    _tidy(ax, f"one class stays at {smallest} rows")
     axes[0, 0].set_ylabel("mean squared error")
     _legend_below(figure, axes[0])
     return figure

@@ -19,9 +19,10 @@ from bayesfloor.utils.parallel import n_threads
 
 from .experiment import Results, Settings
 from .network import errors_by_epoch
+from .smooth_cube import smooth_cube
 from .unit_of_length import PaperRadiiWithUnit
 
-__all__ = ["Entrant", "Task", "measure", "missing_frameworks", "sample"]
+__all__ = ["Entrant", "Task", "drop_values", "measure", "missing_frameworks", "problem_of", "sample"]
 
 _N_TEST = 10_000
 
@@ -68,7 +69,7 @@ def measure(
         settings.tell(stage, done, len(trials))
     results = {}
     for task, (name, parameters) in tasks.items():
-        problem = problems.get(name, **parameters)
+        problem = problem_of((name, parameters))
         curves = {}
         for label, entrant in entrants.items():
             by_size = [found[task, label, n] for n in entrant.sizes]
@@ -88,6 +89,15 @@ def measure(
     return results
 
 
+def drop_values(tasks: Results) -> None:
+    """Take the single repetitions out of results that were asked for `raw`."""
+    for task in tasks.values():
+        for curve in task["curves"].values():
+            for figure in curve.values():
+                if isinstance(figure, dict):
+                    figure.pop("values", None)
+
+
 def _over_repetitions(values: list[list[float]], truth: float) -> Results:
     return {
         "mean": [float(np.mean(v)) for v in values],
@@ -95,6 +105,12 @@ def _over_repetitions(values: list[list[float]], truth: float) -> Results:
         "high": [float(np.percentile(v, 97.5)) for v in values],
         "mse": [float(np.mean((np.array(v) - truth) ** 2)) for v in values],
     }
+
+
+def problem_of(task: Task) -> problems.Problem:
+    """The problem of a task: one of bayesfloor's, or the smooth cube."""
+    name, parameters = task
+    return smooth_cube(**parameters) if name == "smooth_cube" else problems.get(name, **parameters)
 
 
 def sample(problem: problems.Problem, n: int, seed: tuple[int, int], part: int = 0) -> tuple[Any, Any]:
@@ -109,7 +125,7 @@ def missing_frameworks() -> list[str]:
 
 
 def _trial(task: Task, entrant: Entrant, n: int, seed: tuple[int, int]) -> dict[str, float]:
-    problem = problems.get(task[0], **task[1])
+    problem = problem_of(task)
     with warnings.catch_warnings():
         # What a warning would say is measured here: empty balls, weights beyond all digits.
         warnings.simplefilter("ignore", BayesfloorWarning)
@@ -119,10 +135,23 @@ def _trial(task: Task, entrant: Entrant, n: int, seed: tuple[int, int]) -> dict[
 # --- the methods --------------------------------------------------------------------------------------------
 
 
-def _balls(learner: BenchmarkLearner, problem: problems.Problem, n: int, seed: tuple[int, int]) -> dict[str, float]:
-    learner.fit(*sample(problem, n, seed))
-    # Each radius counted by the size of its weight: what is large where the balls are empty makes the estimate.
-    return {"value": learner.bayes_error_, "empty": learner.occupancy_.empty_share}
+def _balls(
+    learner: BenchmarkLearner,
+    problem: problems.Problem,
+    n: int,
+    seed: tuple[int, int],
+    rows: tuple[Any, Any] | None = None,
+) -> dict[str, float]:
+    learner.fit(*(sample(problem, n, seed) if rows is None else rows))
+    interval = learner.interval_
+    return {
+        "value": learner.bayes_error_,
+        # Each radius counted by the size of its weight: what is large where the balls are empty makes the estimate.
+        "empty": learner.occupancy_.empty_share,
+        "interval low": interval.low,
+        "interval high": interval.high,
+        "covered": float(problem.bayes_error in interval),
+    }
 
 
 def _printed(problem: problems.Problem, n: int, seed: tuple[int, int], alpha: float = 0.5, **options: Any) -> Any:
@@ -135,6 +164,34 @@ def _with_unit(problem: problems.Problem, n: int, seed: tuple[int, int], alpha: 
 
 def _adaptive(problem: problems.Problem, n: int, seed: tuple[int, int], **options: Any) -> Any:
     return _balls(BenchmarkLearner(n_jobs=1, **options), problem, n, seed)
+
+
+def _one_ball(problem: problems.Problem, n: int, seed: tuple[int, int]) -> Any:
+    """The base estimator of Theorem 1: one radius, N^(-1/(d+1)) as that theorem's bound wants it."""
+    radius = float(n) ** (-1 / (problem.n_features + 1))
+    learner = BenchmarkLearner(radii=[radius], class_order="sorted", standardize=False, n_jobs=1)
+    return _balls(learner, problem, n, seed)
+
+
+def _with_a_small_class(problem: problems.Problem, n: int, seed: tuple[int, int], smallest: int) -> Any:
+    """The first class held at so many rows, n of each other one; floor for equal shares."""
+    rows = _by_class(problem, n, seed, smallest)
+    return _balls(BenchmarkLearner(priors="balanced", n_jobs=1), problem, n, seed, rows)
+
+
+def _oracle_with_a_small_class(
+    problem: problems.Problem, n: int, seed: tuple[int, int], smallest: int
+) -> dict[str, float]:
+    X, y = _by_class(problem, n, seed, smallest)
+    wrong = problem.posterior(X).argmax(axis=1) != y
+    return {"value": float(np.mean([wrong[y == c].mean() for c in range(problem.n_classes)]))}
+
+
+def _by_class(problem: problems.Problem, n: int, seed: tuple[int, int], smallest: int) -> tuple[Any, Any]:
+    """So many rows of the first class and n of each other one, in the order in which they were drawn."""
+    X, y = sample(problem, int(2 * problem.n_classes * max(n, smallest)), seed)
+    kept = np.concatenate([np.flatnonzero(y == c)[: smallest if c == 0 else n] for c in range(problem.n_classes)])
+    return X[kept], y[kept]
 
 
 def _learned(problem: problems.Problem, n: int, seed: tuple[int, int]) -> dict[str, float]:
@@ -186,6 +243,9 @@ _METHODS: dict[str, Callable[..., dict[str, float]]] = {
     "printed rule": _printed,
     "printed rule with a unit": _with_unit,
     "adaptive": _adaptive,
+    "one ball": _one_ball,
+    "small class": _with_a_small_class,
+    "oracle, small class": _oracle_with_a_small_class,
     "learned floor": _learned,
     "Henze-Penrose": _henze_penrose,
     "oracle": _oracle,

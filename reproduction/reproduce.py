@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -27,9 +28,12 @@ _MODULES = {
     "weights": "ensemble_weights",
     "ensembles": "weights_compared",
     "scaling": "radius_scale",
+    "units": "unit_scan",
     "mnist": "images",
     "stopping": "stopping_rule",
     "convergence": "convergence",
+    "single_radius": "single_radius",
+    "many_classes": "many_classes",
 }
 NAMES = tuple(_MODULES)
 _SCHEMA = 1
@@ -46,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="of all samples (0)")
     parser.add_argument("--jobs", type=int, help="processes; default: all cores")
     parser.add_argument("--force", action="store_true", help="run again, and overwrite, what is there already")
+    parser.add_argument("--add", action="store_true", help="add what results that are there lack, and keep the rest")
     parser.add_argument("--quiet", action="store_true", help="no progress")
 
 
@@ -83,7 +88,8 @@ def _run(options: argparse.Namespace) -> int:
         raise ParameterError("the figures need matplotlib: pip install matplotlib")
     folder = options.out / "paper"
     target = _page_file(options.out, force=options.force)
-    todo = [name for name in names if options.force or not _is_done(folder / f"{name}.json", options)]
+    done = {name: not options.force and _is_done(folder / f"{name}.json", options) for name in names}
+    todo = [name for name in names if not done[name] or (options.add and _experiment(name).goes_on)]
     if "mnist" in todo and options.data is not None:
         from .images import check_files
 
@@ -99,7 +105,8 @@ def _run(options: argparse.Namespace) -> int:
         file = folder / f"{name}.json"
         if name in todo:
             try:
-                record = _record(name, settings)
+                earlier = _read(file) if done[name] else None
+                record = _record(name, settings, earlier)
             except DataError as error:  # images that cannot be fetched must not keep the others from running
                 failed.append(f"{name} was left out: {error}")
                 _say(options, failed[-1])
@@ -172,9 +179,9 @@ def _experiment(name: str) -> Experiment:
     return import_module(f"{__package__}.{_MODULES[name]}").EXPERIMENT
 
 
-def _record(name: str, settings: Settings) -> dict[str, Any]:
-    started = time.perf_counter()
-    results = _experiment(name).run(settings)
+def _record(name: str, settings: Settings, earlier: dict[str, Any] | None = None) -> dict[str, Any]:
+    started = time.perf_counter() - (0.0 if earlier is None else earlier["seconds"])
+    results = _experiment(name).run(replace(settings, kept=None if earlier is None else earlier["results"]))
     return {
         "schema": _SCHEMA,
         "name": name,

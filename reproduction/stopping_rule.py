@@ -6,13 +6,14 @@ from importlib.util import find_spec
 from typing import Any
 
 from bayesfloor import problems
+from bayesfloor.balls.learner import BenchmarkLearner
 from bayesfloor.errors import BayesfloorWarning
 from bayesfloor.floor._estimate import estimate
 from bayesfloor.floor.result import FloorResult
 from bayesfloor.stopping.rule import FloorStopping, validation_rows_needed
 
 from .experiment import Experiment, Results, Settings
-from .measure import Entrant, Task, measure, missing_frameworks, sample
+from .measure import Entrant, Task, drop_values, measure, missing_frameworks, sample
 from .network import errors_by_epoch
 from .wording import at_end, percent, table
 
@@ -21,6 +22,7 @@ __all__ = ["EXPERIMENT"]
 _PROBLEM = "rayleigh_30d"
 _TASKS: dict[str, Task] = {"three Rayleigh classes (0.7, 1.0, 1.3), 30-d": (_PROBLEM, {})}
 _HIDDEN = (100, 64, 10)  # the paper's [30, 100, 64, 10, 3]
+_BALLS = {"printed rule": "printed rule", "adaptive learner": "adaptive"}  # the paper's own estimator, twice
 _DELTAS = (0.005, 0.01, 0.02, 0.03, 0.05)
 _PATIENCE = 20
 # The rule needs ten looks.
@@ -29,7 +31,36 @@ _N_VALIDATION = 10_000
 
 
 def run(settings: Settings) -> Results:
-    """The network over rows and over epochs, with the rule looking on."""
+    """The network over rows and over epochs, with the rule looking on; then the paper's own estimator beside it."""
+    results = _network(settings) if settings.kept is None else settings.kept
+    sizes = results["over_rows"]["rows"]
+    repetitions = next(iter(results["tasks"].values()))["curves"]["learned floor"]["repetitions"]
+    entrants = {label: Entrant(method, sizes, repetitions) for label, method in _BALLS.items()}
+    added = measure(settings, "the paper's estimator", _TASKS, entrants, raw=True)
+    train = sample(problems.get(_PROBLEM), results["n_rows"], (settings.seed, 0))
+    results["balls"] = {label: _fitted(learner, *train) for label, learner in _learners(settings).items()}
+    over_rows, over_epochs = results["over_rows"], results["over_epochs"]
+    for title, task in added.items():
+        curves = task["curves"]
+        over_rows["meeting"] = {
+            label: _meeting(
+                over_rows["errors"],
+                *([values[0] for values in curve[figure]["values"]] for figure in ("value", "interval high")),
+            )
+            for label, curve in curves.items()
+        }
+        drop_values(added)
+        results["tasks"][title]["curves"] |= curves
+    n_epochs = len(over_epochs["errors"])
+    over_epochs["meeting"] = {
+        label: _meeting(over_epochs["errors"], [ball["estimate"]] * n_epochs, [ball["high"]] * n_epochs)
+        for label, ball in results["balls"].items()
+    }
+    return results
+
+
+def _network(settings: Settings) -> Results:
+    """The network's errors, the learned floor, and what the rule makes of both."""
     sizes = (100, 200) if settings.quick else _SIZES
     n_rows = 200 if settings.quick else 2000
     epochs_rows, epochs_time = (3, 5) if settings.quick else (150, 80)
@@ -41,10 +72,7 @@ def run(settings: Settings) -> Results:
     tasks = measure(settings, "stopping", _TASKS, entrants, raw=True)
     curves = next(iter(tasks.values()))["curves"]
     first = [values[0] for values in curves["network"]["value"]["values"]] if has_torch else []
-    for curve in curves.values():
-        for figure in curve.values():
-            if isinstance(figure, dict):
-                figure.pop("values", None)
+    drop_values(tasks)
 
     problem, seed = problems.get(_PROBLEM), (settings.seed, 0)
     train = sample(problem, n_rows, seed)
@@ -72,6 +100,42 @@ def run(settings: Settings) -> Results:
         "over_epochs": {"errors": errors, "rules": _watched(errors, floor, _PATIENCE)},
         "notes": [note for note in missing_frameworks() if "torch" in note],
     }
+
+
+def _learners(settings: Settings) -> dict[str, BenchmarkLearner]:
+    return {
+        "printed rule": BenchmarkLearner.paper(n_jobs=settings.n_jobs),
+        "adaptive learner": BenchmarkLearner(n_jobs=settings.n_jobs),
+    }
+
+
+def _fitted(learner: BenchmarkLearner, X: Any, y: Any) -> Results:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayesfloorWarning)  # what it says of itself is kept
+        learner.fit(X, y)
+    return {
+        "estimate": learner.bayes_error_,
+        "low": learner.interval_.low,
+        "high": learner.interval_.high,
+        "empty": learner.occupancy_.empty_share,
+        "reliable": learner.reliable_,
+    }
+
+
+def _meeting(errors: Sequence[float], estimates: Sequence[float], highs: Sequence[float]) -> Results:
+    """Round (from 1) at which the error first is at or below the estimate, and below the interval's upper end.
+
+    Examples
+    --------
+    >>> _meeting([0.5, 0.2, 0.1], [0.1, 0.1, 0.1], [0.2, 0.2, 0.2])
+    {'estimate': 3, 'interval': 2}
+    """
+
+    def reached(targets: Sequence[float]) -> int | None:
+        pairs = zip(errors, targets, strict=False)  # no errors without torch
+        return next((i for i, (error, target) in enumerate(pairs, start=1) if error <= target), None)
+
+    return {"estimate": reached(estimates), "interval": reached(highs)}
 
 
 def _undecidable(floor: FloorResult) -> dict[str, str]:
@@ -152,9 +216,58 @@ def judge(results: Results) -> str:
     verdicts = [_verdict(unit, part, truth) for unit, _, part, _ in watched if part["errors"]]
     (task,) = results["tasks"].values()
     curve = task["curves"]["learned floor"]
+    parts_of_balls = _judge_balls(results, watched, task)
     last = f"The learned floor at N = {curve['n'][-1]:,} is {percent(at_end(curve), 2)} on average."
     parts.append(" ".join([*verdicts, last]))
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, *parts_of_balls])
+
+
+def _judge_balls(results: Results, watched: Any, task: Results) -> list[str]:
+    """The rule as the paper has it: stop where the error meets the estimate of the balls."""
+    truth, rows, sentences = results["truth"], [], []
+    for label in _BALLS:
+        ball, curve = results["balls"][label], task["curves"][label]
+        for _, title, part, places in watched:
+            if part["errors"]:
+                rows += [
+                    _row_of_balls(label, title, target, part["meeting"][label][target], part["errors"], places, truth)
+                    for target in ("estimate", "interval")
+                ]
+        covered = "contains" if ball["low"] <= truth <= ball["high"] else "misses"
+        off = 100 * (ball["estimate"] - truth)
+        sentence = (
+            f"The {label} answers {percent(ball['estimate'], 2)} [{percent(ball['low'], 2)}, "
+            f"{percent(ball['high'], 2)}] from {results['n_rows']:,} rows, {off:+.2f} points from the truth, which "
+            f"its interval {covered}; "
+            f"{percent(ball['empty'], 0)} of its balls are empty, and it calls itself "
+            f"{'reliable' if ball['reliable'] else 'unreliable'}. At {curve['n'][-1]:,} rows it answers "
+            f"{percent(at_end(curve), 2)} on average."
+        )
+        stops = [part["meeting"][label]["estimate"] for _, _, part, _ in watched if part["errors"]]
+        if stops and all(stop is None for stop in stops):
+            sentence += " Nothing ever meets it: as a rule for stopping it never stops."
+        elif off > 0 and any(stop is not None for stop in stops):
+            sentence += (
+                " An estimate that is too high is met too early, and the network then goes below it: the rule as "
+                "printed takes that for the floor."
+            )
+        sentences.append(sentence)
+    found = ["**The paper's own estimator**, and its rule: stop where the error meets the estimate"]
+    if rows:
+        header = ["estimator", "over", "meets", "stops at", "error there", "above the truth", "above the lowest seen"]
+        found.append(table(header, rows))
+    return [*found, " ".join(sentences)]
+
+
+def _row_of_balls(
+    label: str, title: str, target: str, stop: int | None, errors: list[float], places: Sequence[int], truth: float
+) -> list[str]:
+    met = "the estimate" if target == "estimate" else "its interval"
+    if stop is None:
+        return [label, title, met, "never", "", "", ""]
+    error = errors[stop - 1]
+    above = f"{100 * (error - truth):+.2f}"
+    return [label, title, met, f"{places[stop - 1]:,}", percent(error, 2), above, f"{100 * (error - min(errors)):.2f}"]
 
 
 def _row(title: str, rule: Results, errors: list[float], places: Sequence[int], truth: float) -> list[str]:
@@ -198,4 +311,5 @@ EXPERIMENT = Experiment(
     run,
     draw,
     judge,
+    goes_on=True,
 )

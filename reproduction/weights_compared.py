@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import numpy as np
+
 from .experiment import Experiment, Results, Settings
 from .measure import Entrant, Task, measure
 from .wording import at_end, percent, plural, table
 
-__all__ = ["EXPERIMENT"]
+__all__ = ["EXPERIMENT", "saving"]
 
 _TASKS: dict[str, Task] = {
     "two Gaussians, 4-d, 2 apart": ("gaussians_4d", {}),
@@ -20,8 +22,48 @@ _RULES = {
 }
 
 
+# "At N = 1,600 the MSE of the Chebyshev one is 10 % (d = 4) and 92 % (d = 100) less than that of the arithmetic one."
+_CLAIMED_AT = 1600
+_CLAIMED = {"two Gaussians, 4-d, 2 apart": 0.10, "two Gaussians, 100-d, 2 apart": 0.92}
+
+
+def saving(mine: Any, other: Any, random_state: int = 0) -> tuple[float, float, float]:
+    """By which share the mean of `mine` is below that of `other`, with a 95 % interval from 1,000 bootstrap samples.
+
+    Entries of both belong to the same samples, and are drawn together.
+
+    Examples
+    --------
+    >>> saving([1.0, 1.0, 1.0], [2.0, 2.0, 2.0])
+    (0.5, 0.5, 0.5)
+    """
+    rng, mine, other = np.random.default_rng(random_state), np.asarray(mine), np.asarray(other)
+    drawn = rng.integers(0, len(mine), (1000, len(mine)))
+    shares = 1 - mine[drawn].mean(axis=1) / other[drawn].mean(axis=1)
+    low, high = np.percentile(shares, [2.5, 97.5])
+    return float(1 - mine.mean() / other.mean()), float(low), float(high)
+
+
 def run(settings: Settings) -> Results:
-    """Every rule with every kind of weights, and the learned floor at the largest N."""
+    """Every rule with every kind of weights, and the learned floor at the largest N; then the printed claim."""
+    tasks = _curves(settings) if settings.kept is None else settings.kept["tasks"]
+    n, repetitions = (200, 3) if settings.quick else (_CLAIMED_AT, 40)
+    kinds = ("chebyshev", "arithmetic")
+    entrants = {
+        f"{rule}, {kind}": Entrant(method, (n,), repetitions, {"weights": kind})
+        for rule, method in _RULES.items()
+        for kind in kinds
+    }
+    for title, found in measure(settings, "the printed claim", _TASKS, entrants, raw=True).items():
+        claim: Results = {"n": n, "repetitions": repetitions}
+        for rule in _RULES:
+            values = [found["curves"][f"{rule}, {kind}"]["value"]["values"][0] for kind in kinds]
+            claim[rule] = list(saving(*((np.array(v) - found["truth"]) ** 2 for v in values), settings.seed))
+        tasks[title]["saving"] = claim
+    return {"tasks": tasks}
+
+
+def _curves(settings: Settings) -> Results:
     sizes = (100, 200) if settings.quick else (100, 200, 400, 800, 1600, 3200)
     entrants = {
         f"{rule}, {kind}": Entrant(method, sizes, 2 if settings.quick else 20, {"weights": kind})
@@ -30,7 +72,7 @@ def run(settings: Settings) -> Results:
     }
     if not settings.quick:
         entrants["learned floor"] = Entrant("learned floor", sizes[-1:], 4)
-    return {"tasks": measure(settings, "kinds of weights", _TASKS, entrants)}
+    return measure(settings, "kinds of weights", _TASKS, entrants)
 
 
 def draw(results: Results) -> Any:
@@ -75,15 +117,47 @@ def judge(results: Results) -> str:
         repetitions = plural(curves[f"printed rule, {_KINDS[0]}"]["repetitions"], "sample")
         parts.append(f"**{title}**, floor {percent(truth, 2)}, N = {n:,}, {repetitions}")
         parts += [table(["radii", "weights", "mean", "RMSE", "empty balls"], rows), " ".join(sentences)]
+        parts.append(_judge_claim(title, task))
     return "\n\n".join(parts)
+
+
+def _judge_claim(title: str, task: Results) -> str:
+    """The printed figure at N = 1,600 beside what each rule gives there."""
+    claimed, found = _CLAIMED[title], task["saving"]
+    text = [
+        f"The paper: at N = {_CLAIMED_AT:,} the mean squared error with Chebyshev weights is {percent(claimed, 0)} "
+        f"below the one with arithmetic weights, {-100 * claimed:+.0f} %. Here, at N = {found['n']:,}, "
+        f"{plural(found['repetitions'], 'sample')}, with a 95 % interval:"
+    ]
+    for rule in _RULES:
+        share, low, high = found[rule]
+        if low == high == 0:
+            verdict = "both answer the same"
+        elif low <= claimed <= high:
+            verdict = (
+                "which agrees with the print" if low > 0 else "which agrees with the print, and with no difference"
+            )
+        else:
+            verdict = "the other way round" if high < 0 else "which is not the printed figure"
+        text.append(f"{rule} {-100 * share:+.1f} % [{-100 * high:+.1f} %, {-100 * low:+.1f} %], {verdict};")
+    text[-1] = text[-1].removesuffix(";") + "."
+    best = max(task["curves"][f"printed rule, {kind}"]["value"]["mean"][-1] for kind in _KINDS)
+    if best < task["truth"] / 2:
+        text.append(
+            f"With the printed rule the comparison is idle: its largest answer is {percent(best, 2)} where the truth "
+            f"is {percent(task['truth'], 2)}."
+        )
+    return " ".join(text)
 
 
 EXPERIMENT = Experiment(
     "ensembles",
     "Chebyshev, arithmetic and uniform weights",
     "Mean squared error, and mean with 95 % band, over N for two Gaussians 2 apart in 4 and in 100 dimensions, in "
-    "favour of optimal weights at Chebyshev nodes.",
+    "favour of optimal weights at Chebyshev nodes: at N = 1,600 their mean squared error is 10 % and 92 % below that "
+    "of arithmetic nodes.",
     run,
     draw,
     judge,
+    goes_on=True,
 )

@@ -101,3 +101,14 @@ def test_minimum_norm_weights_of_coinciding_nodes_is_an_error():
         minimum_norm_weights([1.0, 1.0], 1)
     with pytest.raises(ParameterError, match="coincide"):
         minimum_norm_weights([1.0, 1.0, 2.0], 2)
+
+
+@pytest.mark.parametrize("d", [3, 4, 5])
+def test_constraints_in_fractional_powers_leave_the_second_one(d: int) -> None:
+    """psi_i = t^(i/d), as printed in the proof of Theorem 3, against xi^i of the constraints."""
+    nodes, weights = chebyshev_weights(d + 1, d)
+    for i in range(1, d + 1):
+        assert abs(weights @ nodes**i) < 1e-9
+    printed = minimum_norm_weights(nodes ** (1 / d), d)
+    assert abs(printed @ nodes) < 1e-6 * np.abs(printed).max()  # i = d: the first power of the radius
+    assert abs(printed @ nodes**2) > 1e-3

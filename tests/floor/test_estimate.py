@@ -15,7 +15,7 @@ from bayesfloor.floor._estimate import estimate
 from bayesfloor.floor._from_scores import from_scores
 from bayesfloor.floor.ceiling import held_out_errors
 from bayesfloor.floor.doubts import width_with_more
-from bayesfloor.floor.noise import SPREAD, NoiseCheck, labels_noise, noise_check
+from bayesfloor.floor.noise import SPREAD, NoiseCheck, feebee_score, labels_noise, noise_check
 from bayesfloor.floor.result import FloorResult
 from bayesfloor.floor.rule import Evidence, ScoreSpace, judge, shrunk_shares
 from bayesfloor.library.cross_fit import assign_parts, cross_fit
@@ -453,9 +453,28 @@ def test_noise_check_compares_with_the_line(sample, use_learners) -> None:
     assert check.verdict != "off"
     assert check.sentence in str(check)
     assert "What this cannot see" in str(check)
+    assert check.lows[0] <= check.estimated[0] <= check.highs[0]
+    scores = check.feebee()
+    assert scores == check.feebee(best_error=check.clean.ceiling)
+    curve = (check.clean.interval.high, *check.highs)
+    assert scores.upper == feebee_score((0.0, 0.5), curve, 3, check.clean.ceiling)
+    assert scores.point <= check.feebee(best_error=0.0).point  # the larger the error known, the less is seen
+    with pytest.raises(ParameterError, match="best_error"):
+        check.feebee(best_error=2.0)
     for rhos in ((1.5,), None, "a"):
         with pytest.raises(ParameterError, match="rhos"):
             noise_check(*sample, rhos=rhos)
+
+
+def test_scores_of_feebee_by_hand() -> None:
+    rhos = (0.0, 0.5, 1.0)
+    # Between 0, 0.25, 0.5 and, with 0.1 reached, 0.1, 0.3, 0.5: nothing outside costs nothing.
+    assert feebee_score(rhos, (0.05, 0.25, 0.5), 2, 0.1) == 0
+    assert feebee_score(rhos, (0.2, 0.2, 0.9), 2, 0.1) == pytest.approx((0.1 + 0.05 + 0) / 3)  # 0.9 is taken for 0.5
+    assert feebee_score((0.3,), (0.0,), 3, 0.1) == pytest.approx(0.3 * 2 / 3)
+    for bad in ((), (0.1, 0.2)):
+        with pytest.raises(ParameterError, match="one estimate per share"):
+            feebee_score(rhos, bad, 2, 0.1)
 
 
 def test_too_few_rows_for_the_line_are_refused_before_the_work(monkeypatch) -> None:

@@ -11,7 +11,10 @@ from reproduction import measure, reproduce
 from reproduction.experiment import Settings
 from reproduction.images import crossing
 from reproduction.reproduce import NAMES, main, page
+from reproduction.smooth_cube import smooth_cube
+from reproduction.stopping_rule import _meeting
 from reproduction.unit_of_length import PaperRadiiWithUnit
+from reproduction.weights_compared import saving
 
 pytest.importorskip("matplotlib")
 QUICK = ["--quick", "--jobs", "1"]
@@ -71,8 +74,12 @@ def test_the_page_is_plain_about_a_rule_that_answers_nothing(done: Path) -> None
         ("ensembles", ("tasks", "two Gaussians, 4-d, 2 apart", "truth")),
         ("scaling", ("tasks", "three beta classes, 50-d", "truth")),
         ("mnist", ("sets", "8 x 8 digits", "learned floor", "ceiling")),
+        ("units", ("tasks", "three beta classes, 50-d", "truth")),
         ("stopping", ("floor", "high")),
+        ("stopping", ("balls", "adaptive learner", "high")),
         ("convergence", ("tasks", "d = 4", "curves", "adaptive learner", "slope")),
+        ("single_radius", ("tasks", "d = 4", "curves", "one ball", "slope")),
+        ("many_classes", ("tasks", "5 classes, d = 2", "curves", "adaptive learner", "slope")),
     ],
 )
 def test_numbers_on_the_page_come_from_the_files(done: Path, tmp_path: Path, name: str, place: tuple) -> None:
@@ -296,6 +303,83 @@ def test_crossing_of_a_curve_that_never_gets_there() -> None:
     assert crossing([0.5, 1.0], [0.0, 0.001], [1.0, 0.9], 0.01) is None
     share, empty = crossing([0.5, 1.0, 1.5], [0.0, 0.01, 0.1], [1.0, 0.5, 0.0], 0.01)
     assert (share, empty) == (1.0, 0.5)
+
+
+def test_what_is_there_is_kept_when_something_is_added(done: Path, tmp_path: Path, monkeypatch, capsys) -> None:
+    out = copied(done, tmp_path)
+    file = out / "paper" / "stopping.json"
+    record = json.loads(file.read_text())
+    results = record["results"]
+    del results["balls"], results["over_rows"]["meeting"], results["over_epochs"]["meeting"]
+    for task in results["tasks"].values():
+        del task["curves"]["printed rule"], task["curves"]["adaptive learner"]
+    results["floor"]["high"] = 0.4321
+    file.write_text(json.dumps(record))
+    monkeypatch.setattr("reproduction.stopping_rule._network", lambda *_: pytest.fail("ran again"))
+    assert main(["stopping", "weights", "--add", *QUICK, "--out", str(out)]) == 0
+    assert "weights: kept" in capsys.readouterr().out  # which cannot go on from what is there
+    after, before = json.loads(file.read_text()), json.loads((done / "paper" / "stopping.json").read_text())
+    assert after["results"]["floor"]["high"] == 0.4321
+    assert after["results"]["balls"] == before["results"]["balls"]
+    assert after["results"]["tasks"] == before["results"]["tasks"]
+    assert after["seconds"] >= record["seconds"]
+    assert "43.21 %" in (out / "paper.md").read_text()
+
+
+def test_the_cube_has_the_floor_it_says() -> None:
+    problem = smooth_cube(2)
+    X, y = problem.sample(100_000, random_state=0)
+    shares = problem.posterior(X)
+    errors = 1 - shares.max(axis=1)
+    assert shares.min() > 0.04  # densities are bounded from below
+    assert errors.mean() == pytest.approx(problem.bayes_error, abs=4 * errors.std() / 100_000**0.5)
+    wrong = shares.argmax(axis=1) != y
+    assert wrong.mean() == pytest.approx(problem.bayes_error, abs=4 * wrong.std() / 100_000**0.5)
+
+
+def one_ball(n: int, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
+    """Estimates of a single ball on the unit interval, and the variance of the terms of each over N."""
+    problem = smooth_cube(1)
+    found, spread = [], []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BayesfloorWarning)
+        for seed in range(n_samples):
+            learner = BenchmarkLearner(radii=[n**-0.5], standardize=False, class_order="sorted", n_jobs=1)
+            learner.fit(*problem.sample(n, random_state=seed))
+            found.append(learner.bayes_error_)
+            spread.append(np.var(learner.sample_error_) / n)
+    return np.array(found), np.array(spread)
+
+
+def test_the_spread_of_the_terms_is_too_small_a_variance() -> None:
+    """The cross terms that the proofs of Theorems 1 and 2 drop are of the order of what they keep."""
+    found, spread = one_ball(300, 200)
+    variance = found.var(ddof=1)
+    noise = variance * (2 / 199) ** 0.5  # of a variance from 200 draws that are nearly normal
+    assert variance - 4 * noise > spread.mean()
+
+
+def test_one_ball_converges_on_a_cube() -> None:
+    truth = smooth_cube(1).bayes_error
+    small, large = (((one_ball(n, 60)[0] - truth) ** 2) for n in (100, 1600))
+    # Theorem 1 at d = 1: N^-1, so a 16th. Of 60 squares of normal figures each mean is known to one part in sqrt(30).
+    assert large.mean() < small.mean() / 16 * (1 + 4 * (2 / 30) ** 0.5)
+
+
+def test_saving_is_of_paired_samples() -> None:
+    rng = np.random.default_rng(0)
+    other = rng.exponential(size=200)
+    share, low, high = saving(0.9 * other, other)
+    assert (share, low, high) == pytest.approx((0.1, 0.1, 0.1))
+    share, low, high = saving(rng.exponential(size=200), other)
+    assert low < share < high
+    assert high - low > 0.2
+
+
+def test_where_an_error_meets_an_estimate() -> None:
+    assert _meeting([0.5, 0.2, 0.1], [0.1, 0.1, 0.1], [0.2, 0.2, 0.2]) == {"estimate": 3, "interval": 2}
+    assert _meeting([0.5, 0.4], [0.0, 0.0], [0.1, 0.1]) == {"estimate": None, "interval": None}
+    assert _meeting([], [0.1], [0.2]) == {"estimate": None, "interval": None}
 
 
 def test_tests_named_in_the_theory_exist() -> None:

@@ -3,6 +3,7 @@
 python -m bayesfloor.arena --help
 """
 
+import inspect
 import json
 import time
 import warnings
@@ -22,6 +23,7 @@ from ..utils.checks import brief, check_whole
 from ..utils.parallel import Progress, n_threads
 from ..utils.sources import source_key
 from .leaderboard import ArenaResult, Record
+from .rivals import distort
 
 __all__ = ["default_estimators", "installed_rivals", "run"]
 
@@ -50,7 +52,8 @@ def run(
     ----------
     estimators : mapping of name to function, optional
         Functions ``(X, y, random_state) -> estimate``. An estimate is a number, a tuple ``(estimate, low, high)``,
-        or an object with `floor` and `interval`. Default: `default_estimators()`.
+        or an object with `floor` and `interval`. One with a parameter `soft_labels` is given overconfident, noisy class
+        probabilities of the rows too. Default: `default_estimators()`.
     problems : iterable of names or `Problem`, optional
         Default: all of `problems.names()`.
     sizes : sequence of int
@@ -218,12 +221,25 @@ def _one(name: str, estimator: Estimator | None, problem: Problem, n: int, seed:
         started = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            answer = problem.oracle_error(X, y) if estimator is None else estimator(X, y, random_state=seed)
+            answer = (
+                problem.oracle_error(X, y)
+                if estimator is None
+                else estimator(X, y, random_state=seed, **_soft_labels(estimator, problem, X, seed))
+            )
         estimate, low, high = _parse(answer)
     except (Exception, SystemExit) as error:  # whatever a third-party tool throws is a result too
         failure = _message(error)
     seconds = round(time.perf_counter() - started, 4)
     return Record(name, problem.name, n, seed, problem.bayes_error, estimate, low, high, seconds, failure)
+
+
+def _soft_labels(estimator: Estimator, problem: Problem, X: Any, seed: int) -> dict[str, Any]:
+    """Class probabilities of the rows for an estimator that asks for them by name."""
+    try:
+        wanted = "soft_labels" in inspect.signature(estimator).parameters
+    except (TypeError, ValueError):  # compiled functions may have no signature
+        wanted = False
+    return {"soft_labels": distort(problem.posterior(X), [seed, len(X), 7])} if wanted else {}
 
 
 def _message(error: BaseException) -> str:

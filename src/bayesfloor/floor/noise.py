@@ -16,7 +16,7 @@ from ._estimate import estimate
 from .result import FloorResult
 from .settings import check_settings
 
-__all__ = ["SPREAD", "NoiseCheck", "labels_noise", "noise_check"]
+__all__ = ["SPREAD", "FeeBeeScores", "NoiseCheck", "feebee_score", "labels_noise", "noise_check"]
 
 _FEWEST = 10  # rows per class, on average twice that many: chance must not empty a class
 _LEVEL = 0.95
@@ -24,6 +24,24 @@ _ON = 0.02  # an estimate that is surely within two points of the line is on it
 # Estimates vary more than replaced labels alone explain: so many times as much on problems with a known floor
 # (benchmarks/results/noise_line.md).
 SPREAD = 1.5
+
+
+@dataclass(frozen=True)
+class FeeBeeScores:
+    """The two scores of FeeBee, and that of the estimate between: 0 is best.
+
+    Attributes
+    ----------
+    upper, lower : float
+        How far an estimator's upper and lower estimates lie outside of what the floor can be, on average over the
+        shares of labels replaced.
+    point : float
+        The same of the estimate itself.
+    """
+
+    upper: float
+    lower: float
+    point: float
 
 
 @dataclass(frozen=True)
@@ -38,6 +56,8 @@ class NoiseCheck:
         Shares of labels replaced; R + rho (1 - 1/C - R) with R the clean floor; what was estimated.
     standard_errors : tuple of float
         Of the gaps between the two.
+    lows, highs : tuple of float
+        Ends of the intervals of what was estimated.
     """
 
     clean: FloorResult
@@ -45,6 +65,8 @@ class NoiseCheck:
     expected: tuple[float, ...]
     estimated: tuple[float, ...]
     standard_errors: tuple[float, ...]
+    lows: tuple[float, ...] = ()
+    highs: tuple[float, ...] = ()
 
     @property
     def gaps(self) -> tuple[float, ...]:
@@ -55,6 +77,28 @@ class NoiseCheck:
     def largest_gap(self) -> float:
         """How far off the line the farthest estimate is."""
         return max(map(abs, self.gaps))
+
+    def feebee(self, best_error: float | None = None) -> FeeBeeScores:
+        """Scores of FeeBee (Renggli et al., arXiv 2108.13034), with the ends of the intervals as the two estimates.
+
+        Parameters
+        ----------
+        best_error : float, optional
+            The lowest error that anyone is known to reach on the labels as they are. Default: the ceiling.
+
+        Notes
+        -----
+        With s that error, the floor after replacing a share rho of the labels is between rho (1 - 1/C) and
+        s + rho (1 - 1/C - s), whatever it is. The scores need no knowledge of the floor, and so cannot see an
+        estimate that is wrong within these limits: the larger s, the less they see.
+        """
+        known = self.clean.ceiling if best_error is None else best_error
+        if known is None:
+            raise ParameterError("there is no ceiling to go by: give best_error, the lowest error known to be reached")
+        n_classes = self.clean.evidence["n_classes"]
+        ends = self.clean.interval
+        point, low, high = (self.clean.floor, *self.estimated), (ends.low, *self.lows), (ends.high, *self.highs)
+        return FeeBeeScores(*(feebee_score((0.0, *self.rhos), curve, n_classes, known) for curve in (high, low, point)))
 
     @property
     def verdict(self) -> str:
@@ -152,7 +196,7 @@ def noise_check(
     if n_classes * _FEWEST > len(codes) / 2:
         raise DataError(f"{len(codes)} rows of {n_classes} classes are too few to check with replaced labels")
     clean = estimate(X, y, **options)
-    estimated = []
+    found = []
     for rho in shares:
         rng = np.random.default_rng([random_state, int(1e6 * rho)])
         replaced = np.where(rng.random(len(codes)) < rho, rng.integers(0, n_classes, len(codes)), codes)
@@ -165,11 +209,42 @@ def noise_check(
             n_jobs=n_jobs,
             progress=progress,
         )
-        estimated.append(noisy.floor)
+        found.append(noisy)
     most = 1 - 1 / n_classes
     expected = tuple(clean.floor + rho * (most - clean.floor) for rho in shares)
     errors = tuple(SPREAD * labels_noise(clean.floor, rho, n_classes, clean.evidence["n"]) for rho in shares)
-    return NoiseCheck(clean, shares, expected, tuple(estimated), errors)
+    return NoiseCheck(
+        clean,
+        shares,
+        expected,
+        tuple(noisy.floor for noisy in found),
+        errors,
+        tuple(noisy.interval.low for noisy in found),
+        tuple(noisy.interval.high for noisy in found),
+    )
+
+
+def feebee_score(rhos: Sequence[float], estimates: Sequence[float], n_classes: int, best_error: float) -> float:
+    """Mean distance of estimates from what the floor can be after replacing these shares of the labels.
+
+    The floor then is between rho (1 - 1/C) and s + rho (1 - 1/C - s), s being an error that was reached. One curve of
+    estimates has one score; FeeBee takes that of upper and that of lower estimates.
+
+    Examples
+    --------
+    >>> feebee_score([0.0, 0.5, 1.0], [0.1, 0.3, 0.5], n_classes=2, best_error=0.1)  # on the upper limit
+    0.0
+    >>> round(feebee_score([0.0, 0.5, 1.0], [0.0, 0.0, 0.0], n_classes=2, best_error=0.1), 6)  # always 0
+    0.25
+    """
+    most = 1 - 1 / n_classes
+    shares, values = np.asarray(rhos, dtype=float), np.clip(np.asarray(estimates, dtype=float), 0, most)
+    if shares.shape != values.shape or shares.ndim != 1 or not len(shares):
+        raise ParameterError(f"there must be one estimate per share, got {len(values)} for {len(shares)}")
+    if not 0 <= best_error <= 1:
+        raise ParameterError(f"best_error must be in [0, 1], got {brief(best_error)}")
+    lowest, highest = shares * most, best_error + shares * (most - best_error)
+    return float((np.maximum(values - highest, 0) + np.maximum(lowest - values, 0)).mean())
 
 
 def labels_noise(floor: float, rho: float, n_classes: int, n: int) -> float:
