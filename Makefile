@@ -103,6 +103,8 @@ evidence: .venv/for-test .venv/for-bench
 	$(RUN) benchmarks/compare_coverage.py report --out benchmarks/results/compare_coverage.md
 	$(RUN) benchmarks/noise_line.py run
 	$(RUN) benchmarks/noise_line.py report --out benchmarks/results/noise_line.md
+	$(RUN) benchmarks/rivals.py run
+	$(RUN) benchmarks/rivals.py report --out benchmarks/results/rivals.md
 	$(RUN) benchmarks/score_distortions.py --before benchmarks/results/score_distortions_before.json \
 	  --out benchmarks/results/score_distortions.md
 	$(RUN) benchmarks/real_data.py mnist --out benchmarks/results/mnist.md

@@ -1,6 +1,6 @@
 """Tests and estimators of other people, on problems whose floor is known, and on labels by many people.
 
-python benchmarks/rivals.py run [--samples 30]      # half an hour and more; continues where it stopped
+python benchmarks/rivals.py run [--samples 25]      # half an hour and more; continues where it stopped
 python benchmarks/rivals.py opinions --data FOLDER  # cifar10h.npz and fashion_mnist_h.npz, with `counts` or `probs`
 python benchmarks/rivals.py report --out benchmarks/results/rivals.md
 """
@@ -25,6 +25,7 @@ from records import Record, read_records, run_missing
 
 RESULTS = Path(__file__).parent / "results"
 BANDS = RESULTS / "rivals_bands.jsonl"  # committed as they grow
+LEARNED_BANDS = RESULTS / "rivals_learned.jsonl"
 NOISE = RESULTS / "rivals_noise.jsonl"
 OPINIONS = RESULTS / "rivals_opinions.json"
 SEED = 2025
@@ -40,7 +41,9 @@ SCENARIOS = {
     "four modes (xor), 4 features": ("xor", 4),
 }
 FLOORS = (0.02, 0.48)  # from which the floor of each sample is drawn
-MOST_LEARNED = 1000  # rows per class up to which the learned floor is run
+# The learned floor takes seconds where others take hundredths: fewer sizes and scenarios, and fewer samples.
+LEARNED_SIZES = (100, 250, 500, 1000)
+LEARNED_SCENARIOS = ("two Gaussians, 4 features", "four modes (xor), 2 features")
 CHEAP: dict[str, Callable[..., float]] = {
     "k-NN error, k = sqrt(N)": classical.knn_error,
     "best k-NN error": classical.best_knn_error,
@@ -63,35 +66,41 @@ def problem_with_floor(scenario: str, floor: float) -> problems.Problem:
 
 def band_run(number: int) -> Record:
     """Run number `number`: scenarios and sizes in turn, so that all grow together."""
-    scenarios, rest = list(SCENARIOS), number // len(SCENARIOS)
-    scenario, n, sample = scenarios[number % len(SCENARIOS)], SIZES[rest % len(SIZES)], rest // len(SIZES)
-    rng = np.random.default_rng([SEED, number])
-    floor = float(rng.uniform(*FLOORS))
-    problem = problem_with_floor(scenario, floor)
-    X, y = problem.sample(3 * n + 100, random_state=rng)
-    kept = np.concatenate([np.flatnonzero(y == c)[:n] for c in (0, 1)])
-    X, y = X[kept], y[kept]
+    scenario, n, sample = _cell(number, tuple(SCENARIOS), SIZES)
+    problem, X, y = _drawn(scenario, n, sample)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BayesfloorWarning)
         found = {name: float(estimator(X, y, random_state=0)) for name, estimator in CHEAP.items()}
-        if n <= MOST_LEARNED:
-            found[LEARNED] = estimate(X, y, effort="fast", n_jobs=1).floor
     found[ORACLE] = problem.oracle_error(X, y)
-    return {"number": number, "scenario": scenario, "n": n, "sample": sample, "floor": floor, "found": found}
+    return {"number": number, "scenario": scenario, "n": n, "floor": problem.bayes_error, "found": found}
+
+
+def learned_run(number: int) -> Record:
+    """The learned floor on some of the same samples."""
+    scenario, n, sample = _cell(number, LEARNED_SCENARIOS, LEARNED_SIZES)
+    problem, X, y = _drawn(scenario, n, sample)
+    found = {LEARNED: estimate(X, y, effort="fast", n_jobs=1).floor}
+    return {"number": number, "scenario": scenario, "n": n, "floor": problem.bayes_error, "found": found}
+
+
+def _cell(number: int, scenarios: tuple[str, ...], sizes: tuple[int, ...]) -> tuple[str, int, int]:
+    """Scenario, size and sample of a run."""
+    rest = number // len(scenarios)
+    return scenarios[number % len(scenarios)], sizes[rest % len(sizes)], rest // len(sizes)
+
+
+def _drawn(scenario: str, n: int, sample: int) -> tuple[problems.Problem, Any, Any]:
+    """A problem whose floor is drawn, and n rows of each class."""
+    rng = np.random.default_rng([SEED, list(SCENARIOS).index(scenario), n, sample])
+    problem = problem_with_floor(scenario, float(rng.uniform(*FLOORS)))
+    X, y = problem.sample(3 * n + 100, random_state=rng)
+    kept = np.concatenate([np.flatnonzero(y == c)[:n] for c in (0, 1)])
+    return problem, X[kept], y[kept]
 
 
 def band(errors: Any) -> float:
-    """Width of what holds 95 % of the errors."""
-    low, high = np.percentile(errors, [2.5, 97.5])
-    return float(high - low)
-
-
-def band_interval(errors: Any, random_state: int = 0) -> tuple[float, float]:
-    """95 % of 400 bootstrap samples have a width between these."""
-    errors, rng = np.asarray(errors), np.random.default_rng(random_state)
-    widths = [band(rng.choice(errors, len(errors))) for _ in range(400)]
-    low, high = np.percentile(widths, [2.5, 97.5])
-    return float(low), float(high)
+    """Width of the band that holds 95 % of the errors, taken for normal: 2 x 1.96 standard deviations."""
+    return float(2 * ndtri(0.975) * np.std(errors, ddof=1))
 
 
 def rows_needed(widths: dict[int, float]) -> int | None:
@@ -106,7 +115,14 @@ def rows_needed(widths: dict[int, float]) -> int | None:
 
 def band_page(done: list[Record]) -> list[str]:
     """A table per scenario, and the rows needed."""
-    samples = len(done) // (len(SCENARIOS) * len(SIZES))
+    samples = [sum((r["scenario"], r["n"]) == (s, n) for r in done) for s in SCENARIOS for n in SIZES]
+    learned = read_records(LEARNED_BANDS)
+    cells = [
+        [r["found"][LEARNED] - r["floor"] for r in learned if (r["scenario"], r["n"]) == (s, n)]
+        for s in LEARNED_SCENARIOS
+        for n in LEARNED_SIZES
+    ]
+    fewest = min(map(len, cells), default=0)
     lines = [
         "## Rows per class for a band below five points",
         "",
@@ -114,15 +130,15 @@ def band_page(done: list[Record]) -> list[str]:
         "Situations* ([arXiv 2506.03159](https://arxiv.org/abs/2506.03159), IEEE Access 13, 2025): an estimator is "
         "useful where 95 % of its errors lie in a band less than five points wide. They find that nearest neighbours "
         "need 1,000 rows per class at least, and 2,500 with four features. The scenarios here are our own: two classes "
-        f"of equal size, floors drawn evenly from {FLOORS[0]:.0%} to {FLOORS[1]:.0%} by moving the classes apart, {samples} "
-        "samples per cell (theirs: 2,500). A cell is the width of the middle 95 % of estimate minus floor, in points; "
-        "the last column the fewest rows per class from which on it is below five. A band says nothing of a bias that "
-        "is the same everywhere; the mean error at the largest size stands beside it. With so few samples widths are "
-        "uncertain by about a fifth to a quarter. The learned floor (effort 'fast') was run up to "
-        f"{MOST_LEARNED:,} rows per class.",
+        f"of equal size, floors drawn evenly from {FLOORS[0]:.0%} to {FLOORS[1]:.0%} by moving the classes apart, "
+        f"{min(samples)} samples per cell (theirs: 2,500), {fewest} of the learned floor (effort 'fast'), which was "
+        "run in two of the scenarios. A cell is 2 x 1.96 standard deviations of estimate minus floor, in points, known "
+        f"to about {1 / np.sqrt(2 * (min(samples) - 1)):.0%} (learned floor: "
+        f"{1 / np.sqrt(2 * max(1, fewest - 1)):.0%}); the last column the fewest rows per class from which on it is "
+        "below five. A band says nothing of a bias that is the same everywhere: the mean error at the largest size "
+        "stands beside it.",
         "",
     ]
-    names = [ORACLE, LEARNED, *CHEAP]
     for scenario in SCENARIOS:
         lines += [
             f"**{scenario}**",
@@ -130,18 +146,23 @@ def band_page(done: list[Record]) -> list[str]:
             "| estimator | " + " | ".join(f"{n:,}" for n in SIZES) + " | mean error | rows per class needed |",
             "|---" * (len(SIZES) + 3) + "|",
         ]
-        for name in names:
+        for name in (ORACLE, LEARNED, *CHEAP):
             errors = {
-                n: [r["found"][name] - r["floor"] for r in done if (r["scenario"], r["n"]) == (scenario, n)]
+                n: [
+                    r["found"][name] - r["floor"]
+                    for r in (learned if name == LEARNED else done)
+                    if (r["scenario"], r["n"]) == (scenario, n)
+                ]
                 for n in SIZES
-                if name != LEARNED or n <= MOST_LEARNED
             }
-            widths = {n: band(found) for n, found in errors.items() if found}
+            widths = {n: band(found) for n, found in errors.items() if len(found) > 1}
+            if not widths:
+                continue
             largest = max(widths)
-            cells = [f"{100 * widths[n]:.1f}" if n in widths else "" for n in SIZES]
+            shown = [f"{100 * widths[n]:.1f}" if n in widths else "" for n in SIZES]
             needed = rows_needed(widths)
-            shown = f"{needed:,}" if needed is not None else f"more than {largest:,}"
-            lines.append(f"| {name} | {' | '.join(cells)} | {100 * np.mean(errors[largest]):+.1f} | {shown} |")
+            rows = f"{needed:,}" if needed is not None else f"more than {largest:,}"
+            lines.append(f"| {name} | {' | '.join(shown)} | {100 * np.mean(errors[largest]):+.1f} | {rows} |")
         lines.append("")
     lines += [
         "The oracle knows the Bayes classifier and counts its errors: no regular nonparametric estimator varies less "
@@ -256,7 +277,7 @@ def leaderboard_page(samples: int) -> list[str]:
     return [
         "## Soft labels in the arena",
         "",
-        "`arena.run(arena.soft_label_rivals())`: the samples of the [leaderboard](../../docs/leaderboard.md), with "
+        "`arena.run(arena.soft_label_rivals())`: the samples of `docs/leaderboard.md`, with "
         f"distorted posteriors besides; N = 1,500, {samples} samples per problem. Not comparable with estimators that "
         "see rows and labels alone.",
         "",
@@ -339,14 +360,18 @@ def main() -> None:
     """Run, read the files of votes, or write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=["run", "opinions", "report"])
-    parser.add_argument("--samples", type=int, default=30, help="of each scenario and size; a tenth of it under noise")
+    parser.add_argument("--samples", type=int, default=25, help="of each scenario and size")
+    parser.add_argument("--learned-samples", type=int, default=15, help="the same for the learned floor")
+    parser.add_argument("--noise-samples", type=int, default=1, help="of each problem under label noise")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--data", type=Path, help="folder of cifar10h.npz and fashion_mnist_h.npz")
     parser.add_argument("--out", type=Path, help="also write the page to this file")
     options = parser.parse_args()
     if options.what == "run":
-        run_missing(NOISE, noise_run, range(max(1, options.samples // 10) * len(NOISY)), options.jobs)
+        run_missing(NOISE, noise_run, range(options.noise_samples * len(NOISY)), options.jobs)
         run_missing(BANDS, band_run, range(options.samples * len(SCENARIOS) * len(SIZES)), options.jobs)
+        wanted = range(options.learned_samples * len(LEARNED_SCENARIOS) * len(LEARNED_SIZES))
+        run_missing(LEARNED_BANDS, learned_run, wanted, options.jobs)
     elif options.what == "opinions":
         if options.data is None:
             parser.error("opinions needs --data FOLDER with cifar10h.npz and fashion_mnist_h.npz")

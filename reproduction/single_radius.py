@@ -17,7 +17,7 @@ _LABELS = ("one ball", "adaptive learner")
 def run(settings: Settings) -> Results:
     """Mean squared errors over N on cubes, where every assumption of the theorem holds."""
     sizes = (100, 200) if settings.quick else (125, 250, 500, 1000, 2000, 4000)
-    repetitions = 3 if settings.quick else 40
+    repetitions = 3 if settings.quick else 20
     entrants = {
         "one ball": Entrant("one ball", sizes, repetitions),
         "adaptive learner": Entrant("adaptive", sizes, repetitions),

@@ -18,14 +18,14 @@ _TASKS: dict[str, Task] = {
 }
 _ALPHA = 0.5  # the upper end of what the paper recommends
 # The largest weights sit on the smallest radii, down to about alpha (2 / d)^2: only a huge unit fills those.
-_UNITS = tuple(round(2 ** (i / 2), 3) for i in range(-2, 31))
+_UNITS = tuple(2.0**i for i in range(-1, 16))
 _CLOSE = 0.1  # of the truth
 
 
 def run(settings: Settings) -> Results:
     """The printed rule at each unit, in mean distances between two points."""
     units = (0.5, 64.0, 32768.0) if settings.quick else _UNITS
-    n, repetitions = (150, 2) if settings.quick else (1000, 5)
+    n, repetitions = (150, 2) if settings.quick else (1000, 3)
     entrants = {
         f"unit {unit:g}": Entrant("printed rule with a unit", (n,), repetitions, {"alpha": _ALPHA * unit})
         for unit in units

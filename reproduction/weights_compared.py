@@ -47,7 +47,7 @@ def saving(mine: Any, other: Any, random_state: int = 0) -> tuple[float, float, 
 def run(settings: Settings) -> Results:
     """Every rule with every kind of weights, and the learned floor at the largest N; then the printed claim."""
     tasks = _curves(settings) if settings.kept is None else settings.kept["tasks"]
-    n, repetitions = (200, 3) if settings.quick else (_CLAIMED_AT, 40)
+    n, repetitions = (200, 3) if settings.quick else (_CLAIMED_AT, 20)
     kinds = ("chebyshev", "arithmetic")
     entrants = {
         f"{rule}, {kind}": Entrant(method, (n,), repetitions, {"weights": kind})
