@@ -104,10 +104,9 @@ def _judge_small(results: Results) -> list[str]:
     growth, fall = larger[-1] / larger[0], curve["value"]["mse"][0] / curve["value"]["mse"][-1]
     follows = curve["slope_low"] <= -1
     verdict = (
-        "The rate follows the largest class, as printed."
+        "The rate follows the largest class."
         if follows
-        else "It does not follow the largest class, whose number the theorem prints: what the small class leaves "
-        "unknown stays, however many rows the others have. N* must be the smallest class."
+        else "It does not follow the largest class: what the small class leaves unknown stays, however many rows the others have. N* must be the smallest class."
     )
     return [
         f"**One class stays at {results['smallest']} rows**, the others grow; floor for equal shares",
@@ -121,8 +120,8 @@ def _judge_small(results: Results) -> list[str]:
 EXPERIMENT = Experiment(
     "many_classes",
     "Many classes: the multi-class theorem",
-    "Theorem: with d vanishing moments the mean squared error is O(1/N*) for any number of classes, N* printed as the "
-    "largest of the classes' numbers of rows.",
+    "Theorem: with d vanishing moments the mean squared error is O(1/N*) for any number of classes, N* being the "
+    "number of rows of one of them. Which one it must be, and what happens with a larger one, is shown below.",
     run,
     draw,
     judge,
