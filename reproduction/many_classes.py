@@ -106,7 +106,8 @@ def _judge_small(results: Results) -> list[str]:
     verdict = (
         "The rate follows the largest class."
         if follows
-        else "It does not follow the largest class: what the small class leaves unknown stays, however many rows the others have. N* must be the smallest class."
+        else "It does not follow the largest class: what the small class leaves unknown stays, however many rows "
+        "the others have. N* must be the smallest class."
     )
     return [
         f"**One class stays at {results['smallest']} rows**, the others grow; floor for equal shares",
