@@ -53,7 +53,8 @@ def test_rows_needed_are_those_from_which_on_the_band_stays_below() -> None:
     assert rivals.rows_needed({100: 0.1, 250: 0.06, 500: 0.04, 1000: 0.03}) == 500
     assert rivals.rows_needed({100: 0.1, 250: 0.04, 500: 0.06, 1000: 0.03}) == 1000  # a lucky size does not count
     assert rivals.rows_needed({100: 0.1, 250: 0.06}) is None
-    assert rivals.band(np.linspace(0, 1, 1001)) == pytest.approx(0.95)
+    assert rivals.band([-0.01, 0.01] * 500) == pytest.approx(2 * 1.96 * 0.01, rel=1e-3)
+    assert rivals.band([0.3, 0.3]) == 0  # a bias that is always the same is no width
 
 
 def test_scores_of_known_curves() -> None:
