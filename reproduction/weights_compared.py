@@ -132,8 +132,9 @@ def _judge_claim(title: str, task: Results) -> str:
     for rule in _RULES:
         share, low, high = found[rule]
         if low == high == 0:
-            verdict = "both answer the same"
-        elif low <= claimed <= high:
+            text.append(f"{rule}: both answer the same;")
+            continue
+        if low <= claimed <= high:
             verdict = (
                 "which agrees with the print" if low > 0 else "which agrees with the print, and with no difference"
             )
