@@ -1,5 +1,6 @@
 """Measured rates of convergence against the theorem's O(1/N)."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from .experiment import Experiment, Results, Settings
 from .measure import Entrant, Task, drop_values, measure
 from .wording import percent, plural, table
 
-__all__ = ["EXPERIMENT", "add_slopes", "shown_slope", "slope"]
+__all__ = ["EXPERIMENT", "measure_rates", "shown_slope", "slope"]
 
 _TASKS: dict[str, Task] = {
     **{f"d = {d}": ("gaussians_4d", {"n_features": d}) for d in (1, 2, 4, 6, 10, 20)},
@@ -39,15 +40,19 @@ def slope(sizes: Any, squared_errors: Any, random_state: int = 0) -> tuple[float
     return fitted(table.mean(axis=1)), float(np.percentile(drawn, 2.5)), float(np.percentile(drawn, 97.5))
 
 
-def add_slopes(tasks: Results, seed: int) -> None:
-    """Give each curve, whose single repetitions are there, its slope; they are taken out."""
+def measure_rates(
+    settings: Settings, stage: str, problems: Mapping[str, Task], entrants: Mapping[str, Entrant]
+) -> Results:
+    """As `measure`; each curve has its slope, and its mean squared errors as multiples of the oracle's."""
+    tasks = measure(settings, stage, problems, entrants, raw=True)
     for task in tasks.values():
         for curve in task["curves"].values():
             squared = [(np.array(values) - task["truth"]) ** 2 for values in curve["value"]["values"]]
-            curve["slope"], curve["slope_low"], curve["slope_high"] = slope(curve["n"], squared, seed)
+            curve["slope"], curve["slope_low"], curve["slope_high"] = slope(curve["n"], squared, settings.seed)
             oracle = task["truth"] * (1 - task["truth"]) / np.array(curve["n"])
             curve["times_oracle"] = (np.array(curve["value"]["mse"]) / oracle).tolist()
     drop_values(tasks)
+    return tasks
 
 
 def shown_slope(curve: Results) -> str:
@@ -63,9 +68,7 @@ def run(settings: Settings) -> Results:
         "printed rule": Entrant("printed rule", sizes, repetitions),
         "adaptive learner": Entrant("adaptive", sizes, repetitions),
     }
-    tasks = measure(settings, "convergence", _TASKS, entrants, raw=True)
-    add_slopes(tasks, settings.seed)
-    return {"tasks": tasks}
+    return {"tasks": measure_rates(settings, "convergence", _TASKS, entrants)}
 
 
 def draw(results: Results) -> Any:

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from .convergence import add_slopes, shown_slope
+from .convergence import measure_rates, shown_slope
 from .experiment import Experiment, Results, Settings
-from .measure import Entrant, Task, measure
+from .measure import Entrant, Task
 from .wording import percent, plural, table
 
 __all__ = ["EXPERIMENT"]
@@ -29,16 +29,14 @@ def run(settings: Settings) -> Results:
         "printed rule": Entrant("printed rule", sizes, repetitions),
         "adaptive learner": Entrant("adaptive", sizes, repetitions),
     }
-    tasks = measure(settings, "many classes", _TASKS, entrants, raw=True)
-    add_slopes(tasks, settings.seed)
+    tasks = measure_rates(settings, "many classes", _TASKS, entrants)
     larger = (60, 120) if settings.quick else (50, 100, 200, 400, 800, 1600)
     repetitions = 5 if settings.quick else 100
     entrants = {
         "adaptive learner": Entrant("small class", larger, repetitions, {"smallest": _SMALLEST}),
         "oracle": Entrant("oracle, small class", larger, repetitions, {"smallest": _SMALLEST}),
     }
-    small = measure(settings, "one class small", _SMALL, entrants, raw=True)
-    add_slopes(small, settings.seed)
+    small = measure_rates(settings, "one class small", _SMALL, entrants)
     return {"tasks": tasks, "small": small, "smallest": _SMALLEST}
 
 

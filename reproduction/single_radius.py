@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from .convergence import add_slopes, shown_slope
+from .convergence import measure_rates, shown_slope
 from .experiment import Experiment, Results, Settings
-from .measure import Entrant, Task, measure
+from .measure import Entrant, Task
 from .wording import percent, plural, table
 
 __all__ = ["EXPERIMENT"]
@@ -22,9 +22,7 @@ def run(settings: Settings) -> Results:
         "one ball": Entrant("one ball", sizes, repetitions),
         "adaptive learner": Entrant("adaptive", sizes, repetitions),
     }
-    tasks = measure(settings, "one radius", _TASKS, entrants, raw=True)
-    add_slopes(tasks, settings.seed)
-    return {"tasks": tasks}
+    return {"tasks": measure_rates(settings, "one radius", _TASKS, entrants)}
 
 
 def draw(results: Results) -> Any:
