@@ -16,7 +16,7 @@ help:
 	@echo "make dist      wheel and sdist, checked; the wheel is installed by itself and runs the demo"
 	@echo "make evidence  regenerate every measured figure (long)"
 	@echo "make leaderboard  every estimator on every problem with a known floor; continues an interrupted run"
-	@echo "make paper     every experiment of the paper (docs/paper.md; about half an hour)"
+	@echo "make paper     every experiment of the paper (docs/paper.md; about an hour)"
 	@echo "make frameworks  install what the tests of the callbacks need; without it they are skipped"
 	@echo "make bench     speed against rivals, in one run"
 	@echo "make clean     remove the virtual environment and caches"

@@ -130,12 +130,12 @@ def band_page(done: list[Record]) -> list[str]:
         "Situations* ([arXiv 2506.03159](https://arxiv.org/abs/2506.03159), IEEE Access 13, 2025): an estimator is "
         "useful where 95 % of its errors lie in a band less than five points wide. They find that nearest neighbours "
         "need 1,000 rows per class at least, and 2,500 with four features. The scenarios here are our own: two classes "
-        f"of equal size, floors drawn evenly from {FLOORS[0]:.0%} to {FLOORS[1]:.0%} by moving the classes apart, "
-        f"{min(samples)} samples per cell (theirs: 2,500), {fewest} of the learned floor (effort 'fast'), which was "
-        "run in two of the scenarios. A cell is 2 x 1.96 standard deviations of estimate minus floor, in points, known "
-        f"to about {1 / np.sqrt(2 * (min(samples) - 1)):.0%} (learned floor: "
-        f"{1 / np.sqrt(2 * max(1, fewest - 1)):.0%}); the last column the fewest rows per class from which on it is "
-        "below five. A band says nothing of a bias that is the same everywhere: the mean error at the largest size "
+        f"of equal size, floors drawn evenly from {100 * FLOORS[0]:g} % to {100 * FLOORS[1]:g} % by moving the classes "
+        f"apart, {min(samples)} samples per cell (theirs: 2,500), {fewest} of the learned floor (effort 'fast'), which "
+        "was run in two of the scenarios. A cell is 2 x 1.96 standard deviations of estimate minus floor, in points, "
+        f"known to about {100 / np.sqrt(2 * (min(samples) - 1)):.0f} % (learned floor: "
+        f"{100 / np.sqrt(2 * max(1, fewest - 1)):.0f} %); the last column the fewest rows per class from which on it "
+        "is below five. A band says nothing of a bias that is the same everywhere: the mean error at the largest size "
         "stands beside it.",
         "",
     ]
