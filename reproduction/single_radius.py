@@ -84,13 +84,14 @@ def judge(results: Results) -> str:
     text += f", and broken at these N for {', '.join(broken)}. " if broken else ". "
     if faster:
         text += (
-            f"Faster than it, for {', '.join(faster)}: the bound is one of the bias, and where that is a small share "
-            "of the mean squared error the variance decides, which falls as 1/N. "
+            f"Faster than it, for {', '.join(faster)}: a bound need not be reached, and it is one of the bias; where that "
+            "is a small share of the mean squared error the variance decides, which falls as 1/N. "
         )
     text += (
         "On the same samples, at the largest N, the adaptive learner has the smaller mean squared error for "
         f"{', '.join(ensembles) or 'none'}, the single ball for {', '.join(balls) or 'none'}. The single ball's radius "
-        "is in the unit that suits this problem, the side of the cube, which no data tell; the adaptive learner has found its own."
+        "is in the unit that suits this problem, the side of the cube, which no data tell; the adaptive learner has "
+        "found its own."
     )
     return f"{table(header, rows)}\n\n{text}"
 
