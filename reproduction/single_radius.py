@@ -84,8 +84,8 @@ def judge(results: Results) -> str:
     text += f", and broken at these N for {', '.join(broken)}. " if broken else ". "
     if faster:
         text += (
-            f"Faster than it, for {', '.join(faster)}: a bound need not be reached, and it is one of the bias; where that "
-            "is a small share of the mean squared error the variance decides, which falls as 1/N. "
+            f"Faster than it, for {', '.join(faster)}: a bound need not be reached, and it is one of the bias; where "
+            "that is a small share of the mean squared error the variance decides, which falls as 1/N. "
         )
     text += (
         "On the same samples, at the largest N, the adaptive learner has the smaller mean squared error for "
