@@ -7,14 +7,18 @@ from typing import Any
 from ..errors import DataError
 from ..utils.checks import brief, check_fraction, check_number
 from ..utils.intervals import Bound, ConfidenceInterval
+from .abstention import DeclinePoint
 from .ceiling import Certificate
+from .costs import CostFloor
 from .doubts import SEVERITIES, Doubt, unknown_doubt
+from .metrics import Metric
 from .result import CurvePoint, Estimate, FloorResult, LearnerScore
 
 __all__ = ["read_result"]
 
 _ROUNDING = 1e-6
-_SCHEMAS = (1, 2, 3)  # that can be read: 1 has no certificate, 1 and 2 have sentences for doubts
+# That can be read: 1 has no certificate, 1 and 2 have sentences for doubts, 1 to 3 no costs, metrics and declining.
+_SCHEMAS = (1, 2, 3, 4)
 _KINDS: dict[str, Any] = {
     "estimates": Estimate,
     "bounds": Bound,
@@ -43,11 +47,25 @@ def read_result(text: str) -> FloorResult:
         for name in ("classes", "priors", "notes"):
             values[name] = tuple(values[name])
         values["pair_error"] = tuple(map(tuple, values["pair_error"]))
+        if values.get("cost") is not None:
+            values["cost"] = CostFloor(**_tuples(values["cost"], interval=ConfidenceInterval))
+        values["yardsticks"] = tuple(
+            Metric(**_tuples(entry, interval=ConfidenceInterval)) for entry in values.get("yardsticks", ())
+        )
+        values["declining"] = tuple(DeclinePoint(**_tuples(entry)) for entry in values.get("declining", ()))
         result = FloorResult(**values)
         _check(result)
         return result
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError, OverflowError) as error:
         raise DataError(f"this is not a result of bayesfloor ({brief(error)})") from None
+
+
+def _tuples(entry: dict[str, Any], **kinds: Any) -> dict[str, Any]:
+    """Lists of a record as tuples, and records in it as what they are."""
+    read = {name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()}
+    if "matrix" in read:
+        read["matrix"] = tuple(map(tuple, read["matrix"]))
+    return {**read, **{name: kind(**entry[name]) for name, kind in kinds.items()}}
 
 
 def _check(result: FloorResult) -> None:
@@ -80,6 +98,23 @@ def _check(result: FloorResult) -> None:
         raise ValueError(f"shares of the classes add up to {sum(result.class_error)}, not to {result.floor}")
     if result.floor > result.majority_error + _ROUNDING:
         raise ValueError(f"the floor {result.floor} is above the error of naming the largest class")
+    for metric in result.yardsticks:
+        _check_fields(Metric, metric)
+        low, value, high = (check_number(metric.name, v, 0) for v in (metric.interval.low, metric.value, metric.interval.high))
+        if not low <= value <= high:
+            raise ValueError(f"{metric.name} lies outside its interval")
+    for point in result.declining:
+        for name in ("share", "error", "low", "high", "doubt"):
+            check_number(name, getattr(point, name), -1e-9, 1 + 1e-9)
+        for counts in (point.declined, point.wrong, point.tested):
+            if len(counts) not in (0, 1, n) or any(type(k) is not int or k < 0 for k in counts):
+                raise ValueError(f"these are no counts: {counts}")
+    if result.declining:
+        result.abstention()
+    if result.cost is not None:
+        low, value, high = (check_number("cost", v, -math.inf) for v in (result.cost.interval.low, result.cost.floor, result.cost.interval.high))
+        if not low <= value <= high:
+            raise ValueError("the lowest cost lies outside its interval")
     json.dumps(result.to_dict(), allow_nan=False)  # numbers like 1e999 are read as infinite
     str(result)  # what it prints rests on more than these
 
