@@ -7,7 +7,7 @@ therefore be estimated: l(t) goes by the rule of the floor, like any other cost.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -101,9 +101,8 @@ class Abstention:
     def sentence(self) -> str:
         """What the first point that brings something would bring, in words."""
         point = next((p for p in self.points if p.share >= 0.1), self.points[-1])
-        return (
-            f"Declining {point.share:.0%} of the cases would bring the floor from {self.floor:.1%} to {point.error:.1%}."
-        )
+        brings = f"from {self.floor:.1%} to {point.error:.1%}"
+        return f"Declining {point.share:.0%} of the cases would bring the floor {brings}."
 
     def __str__(self) -> str:
         level = f"{100 * self.confidence_level:g}%"
@@ -114,13 +113,13 @@ class Abstention:
                 certified = f"declines at most {point.certified_share:.1%}, errs at most {point.certified_error:.1%}"
             interval = f"{point.interval.low:.2%} to {point.interval.high:.2%}"
             lines.append(f"{point.share:>8.0%}   {point.error:>12.2%}   {interval:<18}   {certified}")
-        lines.append(f"Intervals are estimates at {level} each; what is certified holds for all lines with {level} confidence.")
+        lines.append(
+            f"Intervals are estimates at {level} each; what is certified holds for all lines, with {level} confidence."
+        )
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        from dataclasses import asdict
-
         return {**asdict(self), "sentence": self.sentence}
 
     def to_frame(self) -> Any:
@@ -152,7 +151,7 @@ class Abstention:
         -------
         matplotlib axes
         """
-        from ..report.parts import plot_abstention
+        from ..report.pictures import plot_abstention
 
         return plot_abstention(self, ax=ax)
 
@@ -164,7 +163,8 @@ def decline_points(said: Predictions, floor: float) -> tuple[DeclinePoint, ...]:
     free_doubt, held_doubt = 1 - test.free.max(axis=1), 1 - test.held.max(axis=1)
     wrong = test.held.argmax(axis=1) != test.y_held
     prices, limits = (
-        _upper_quantiles(of, weights, SHARES) for of, weights in ((doubt, said.weights), (free_doubt, test.free_weights))
+        _upper_quantiles(of, weights, SHARES)
+        for of, weights in ((doubt, said.weights), (free_doubt, test.free_weights))
     )
     points, error, high = [], floor, 1.0
     for share, price, most in zip(SHARES, prices, limits, strict=True):
@@ -230,11 +230,7 @@ def _counts(said: Predictions, declined: Any, wrong: Any) -> dict[str, Any]:
 
 
 def abstain(
-    points: Sequence[DeclinePoint],
-    shares: Any,
-    floor: float,
-    priors: Floats | None,
-    confidence_level: float,
+    points: Sequence[DeclinePoint], shares: Any, floor: float, priors: Floats | None, confidence_level: float
 ) -> Abstention:
     """The curve at these shares, with the certified pairs that hold for all of them together."""
     chosen = [_at(points, share) for share in _check_shares(shares)]
@@ -253,13 +249,13 @@ def abstain(
     return Abstention(floor, tuple(found), confidence_level)
 
 
-def _certify(
-    point: DeclinePoint, priors: Floats | None, level: float, n_points: int
-) -> tuple[float, float] | None:
+def _certify(point: DeclinePoint, priors: Floats | None, level: float, n_points: int) -> tuple[float, float] | None:
     """Limits of the share declined and of the error on accepted rows, each at this level."""
     if point.limits is not None:
         return tuple(point.limits) if n_points <= len(SHOWN) else None  # type: ignore[return-value]
-    declined, wrong, tested = (np.array(counts, dtype=np.int64) for counts in (point.declined, point.wrong, point.tested))
+    declined, wrong, tested = (
+        np.array(counts, dtype=np.int64) for counts in (point.declined, point.wrong, point.tested)
+    )
     if not tested.sum():
         return None
     if len(tested) == 1:

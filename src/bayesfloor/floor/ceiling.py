@@ -97,7 +97,9 @@ def _limit(held: HeldOut, wrong: Counts, tested: Counts, level: float) -> float:
     return group_limit(wrong, tested, held.largest, held.bet, level)
 
 
-def group_limit(wrong: Counts | Floats, sizes: Counts | Floats, largest: float, bet: float, confidence_level: float) -> float:
+def group_limit(
+    wrong: Counts | Floats, sizes: Counts | Floats, largest: float, bet: float, confidence_level: float
+) -> float:
     r"""Upper limit of a row-weighted error rate from groups of unequal size, valid for any number of them.
 
     With S errors among the M rows of a group the error rate is t = E[S] / E[M], so that E[M (t - S/M)] = 0: who bets on
@@ -201,8 +203,10 @@ class Test:
         rng: np.random.Generator,
         groups: Codes | None = None,
     ) -> "Test":
-        """Of the stages of all rows and of half of them; probabilities are multiplied by `change`, for other class
-        shares than those here."""
+        """Of the stages of all rows and of half of them.
+
+        Probabilities are multiplied by `change`, for other class shares than those here.
+        """
         free, held = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
         pool = Pool.fit(half, y, free)
         size, bet, group = 1.0, 1.0, None
@@ -229,16 +233,14 @@ class Test:
         """The same with the classes in another order: class c has had the code ``codes[c]``."""
         new = np.argsort(codes)
         return replace(
-            self,
-            free=self.free[:, codes],
-            y_free=new[self.y_free],
-            held=self.held[:, codes],
-            y_held=new[self.y_held],
+            self, free=self.free[:, codes], y_free=new[self.y_free], held=self.held[:, codes], y_held=new[self.y_held]
         )
 
     def errors(self) -> HeldOut:
-        """Errors on the held-out rows; where the library errs as often on the free ones as always naming the largest
-        class, that is the classifier."""
+        """Errors on the held-out rows.
+
+        Where the library errs as often on the free ones as always naming the largest class, that is the classifier.
+        """
         n_classes, weights, truth = self.free.shape[1], self.free_weights, self.y_held
         missed = self.free.argmax(axis=1) != self.y_free
         largest = int(np.bincount(self.y_free, weights=weights, minlength=n_classes).argmax())
@@ -253,7 +255,13 @@ class Test:
         return HeldOut(table[0], table[1], constant, self.largest, self.bet)
 
     def limit(
-        self, losses: Floats, free_losses: Floats, confidence_level: float, *, two_valued: bool, rows: Mask | None = None
+        self,
+        losses: Floats,
+        free_losses: Floats,
+        confidence_level: float,
+        *,
+        two_valued: bool,
+        rows: Mask | None = None,
     ) -> float:
         """Upper limit of a mean loss between 0 and 1, from what each held-out row has lost; of some of the rows only.
 

@@ -150,7 +150,9 @@ def check_costs(costs: Any, classes: Sequence[Any]) -> CostMatrix:
         )
     if not np.isfinite(table).all() or np.abs(table).max() > 1e100:
         row, column = np.argwhere(~np.isfinite(table) | (np.abs(table) > 1e100))[0]
-        raise ParameterError(f"costs must be finite numbers; that of row {row}, column {column} is {table[row, column]}")
+        raise ParameterError(
+            f"costs must be finite numbers; that of row {row}, column {column} is {table[row, column]}"
+        )
     if not (table - table.min(axis=0)).max() > 0:
         raise ParameterError("costs are the same whatever is decided: there is nothing to choose")
     return CostMatrix(table, (*names, DECLINE)[: len(table)])
@@ -177,7 +179,7 @@ def _by_name(frame: Any, names: list[str]) -> Any:
 def lowest_cost(
     costs: CostMatrix, said: Predictions, classes: tuple[Any, ...], all_rows: tuple[float, float] | None = None
 ) -> CostFloor:
-    """Judge the lowest expected cost, and certify a rule; `all_rows`: loss and expected loss of more rows than these."""
+    """Judge the lowest expected cost, and certify a rule; `all_rows`: loss and expected loss of more rows."""
     rule, gains = costs.rule, costs.gains
     # Costs that no decision avoids are paid by everyone.
     unavoidable, scale = float(costs.least @ said.shares), costs.scale

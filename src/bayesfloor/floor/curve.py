@@ -48,9 +48,7 @@ class Curve:
     pooled_loss: float
 
     @classmethod
-    def of(
-        cls, P: Sequence[Sequence[Floats]], y: Codes, weights: Floats, decisions: Decisions = NAME_ONE
-    ) -> "Curve":
+    def of(cls, P: Sequence[Sequence[Floats]], y: Codes, weights: Floats, decisions: Decisions = NAME_ONE) -> "Curve":
         """Of pooled probabilities, by choice of folds and stage; rows count by their weights, which add up to 1.
 
         With other `decisions` than to name a class, an error is what a decision loses.
@@ -140,7 +138,7 @@ def row_stakes(larger: Floats, smaller: Floats, y: Codes, decisions: Decisions) 
 
 
 def confirmed_share(margin: Floats, seen: Floats, rows: Floats) -> float:
-    """Share of what is claimed to be at stake that labels confirm; `rows` are weights whose sum is the rows there are."""
+    """Share of what is claimed to be at stake that labels confirm; `rows` are weights that add up to the rows."""
     return float((rows @ (margin * seen) + _HELD) / (rows @ margin**2 + _HELD))
 
 

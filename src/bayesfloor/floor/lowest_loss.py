@@ -30,6 +30,11 @@ class LossEvidence(Evidence):
     deviation: float = 0.0
 
     @property
+    def losses(self) -> tuple[float, float, float, float]:
+        """With all, half, a quarter and an eighth of the training rows."""
+        return self.error, self.half_error, self.quarter_error, self.eighth_error
+
+    @property
     def sampling(self) -> float:
         """Standard error of the mean loss of so many rows."""
         return float(np.sqrt(max(self.deviation**2, 1 / self.n) / self.n))

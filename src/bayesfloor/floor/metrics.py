@@ -1,9 +1,10 @@
 """The best value that any classifier could reach by other yardsticks than the error.
 
-What decides (balanced accuracy, F1, the top two) goes by the rule of the floor. What scores (log-loss, Brier score, AUC)
-is counted on rows that the pooled classifiers had not seen, at four sizes of the training set, and carried on: with L_f
-the loss of models of a fraction f of the rows, L_1 - w (L_1/2 - L_1). Where errors of estimation fall with the number of
-rows w = 1 takes away all of them; w and the interval come from problems with known values (`metric_rule.json`).
+What decides (balanced accuracy, F1, the top two) goes by the rule of the floor. What scores (log-loss, Brier score,
+AUC) is counted on rows that the pooled classifiers had not seen, at four sizes of the training set, and carried on:
+with L_f the loss of models of a fraction f of the rows, L_1 - w (L_1/2 - L_1). Where errors of estimation fall with the
+number of rows w = 1 takes away all of them; w and the interval come from problems with known values
+(`metric_rule.json`).
 """
 
 import json
@@ -154,7 +155,7 @@ def _balanced(said: Predictions) -> Metric:
         float(np.mean(right)) if right else None,
         1 / n_classes,
         True,
-        figures=_sizes(1 - evidence.error, 1 - evidence.half_error, 1 - evidence.quarter_error, 1 - evidence.eighth_error),
+        figures=_sizes(*(1 - loss for loss in evidence.losses)),
     )
 
 
@@ -178,7 +179,7 @@ def _top_two(said: Predictions) -> Metric:
         float(test.held_weights @ missed) if len(missed) else None,
         evidence.majority,
         False,
-        figures=_sizes(evidence.error, evidence.half_error, evidence.quarter_error, evidence.eighth_error),
+        figures=_sizes(*evidence.losses),
     )
 
 
@@ -186,8 +187,7 @@ def _f1(said: Predictions, c: int, label: Any) -> Metric:
     r"""F1 of a class: its best value F solves 2 E(eta - F/2)_+ = F pi, and the rule names the rows with eta > F/2.
 
     At a given F the rule loses 1 - F/2 for a row of the class that it does not name, and F/2 for another that it does.
-    With the lowest such loss l, the share pi of the class and the share s of rows that are named, one step of Newton's
-    method from F leads to F + 2 (pi (1 - F) - l) / (s + pi): with the counted loss to the counted F1.
+    Where the lowest such loss is r times the counted one, both kinds of errors are taken to be r times as frequent.
     """
     p, is_own, weights = said.mean[:, c], said.y == c, said.weights
     share = float(weights @ is_own)
@@ -211,10 +211,16 @@ def _f1(said: Predictions, c: int, label: Any) -> Metric:
         said.confidence_level,
     )
     evidence, judged = reduced.lowest(rule, gains, 1.0, deviation=mean_deviation(adds, weights))
-    total = float(np.mean([weights @ decision for decision in named])) + share
+    missed, extra = (
+        float(np.mean([weights @ ((decision == kind) & (own != kind)) for decision in named])) for kind in (0, 1)
+    )
 
     def f1(loss: float) -> float:
-        return float(np.clip(at + 2 * (share * (1 - at) - loss) / total, 0.0, 1.0))
+        if missed + extra == 0:  # none was counted: as Newton's method has it
+            return float(np.clip(at + (share * (1 - at) - loss) / share, 0.0, 1.0))
+        ratio = loss / evidence.error
+        right = max(0.0, share - ratio * missed)
+        return float(2 * right / (2 * right + ratio * (missed + extra)))
 
     test = said.test
     seen, truth, held = test.held[:, c] > _plug_in_f1(test.free[:, c], test.free_weights) / 2, test.y_held == c, None
@@ -229,7 +235,7 @@ def _f1(said: Predictions, c: int, label: Any) -> Metric:
         2 * share / (1 + share),
         True,
         label,
-        _sizes(*(f1(loss) for loss in (evidence.error, evidence.half_error, evidence.quarter_error, evidence.eighth_error))),
+        _sizes(*(f1(loss) for loss in evidence.losses)),
     )
 
 
@@ -288,7 +294,7 @@ def auc(scores: Floats, is_own: Any, weights: Floats) -> tuple[float, Floats]:
     return value, np.where(is_own, below[at] - value, above[at] - value) / shares
 
 
-# Name: the loss, and what always answering with the class shares loses.
+# Name: the loss, and what always answering with the class shares loses; equal ones lose most.
 SCORES: dict[str, tuple[Callable[..., tuple[float, Floats]], Callable[[Floats], float]]] = {
     "log-loss": (log_loss, lambda shares: float(-xlogy(shares, shares).sum())),
     "Brier score": (brier_score, lambda shares: float(1 - (shares**2).sum())),
@@ -306,13 +312,15 @@ class ScoreFigures:
         With all, half, a quarter and an eighth of the training rows.
     sampling : float
         Standard error of the first.
-    trivial : float
-        Loss of the class shares.
+    trivial, shrunk_trivial, most : float
+        Loss of the class shares, of shrunk ones, and of equal ones.
     """
 
     losses: tuple[float, ...]
     sampling: float
     trivial: float
+    shrunk_trivial: float
+    most: float
 
     @property
     def fall(self) -> float:
@@ -326,17 +334,13 @@ class ScoreFigures:
         - fall: from half to all rows;
         - falls: mean fall of three doublings of the rows.
         """
-        return {
-            "sampling": self.sampling,
-            "fall": self.fall,
-            "falls": max(0.0, self.losses[3] - self.losses[0]) / 3,
-        }
+        return {"sampling": self.sampling, "fall": self.fall, "falls": max(0.0, self.losses[3] - self.losses[0]) / 3}
 
     def point(self, weight: float) -> float:
         """The lowest loss: that of all rows less `weight` times the last fall; fading where nothing was learned."""
         signal = float(np.clip((self.trivial - self.losses[0]) / (_SURELY * self.sampling), 0, 1))
-        found = signal * (self.losses[0] - weight * self.fall) + (1 - signal) * self.trivial
-        return float(np.clip(found, 0.0, self.trivial))
+        found = signal * (self.losses[0] - weight * self.fall) + (1 - signal) * self.shrunk_trivial
+        return float(np.clip(found, 0.0, self.shrunk_trivial))
 
 
 def score_figures(name: str, said: Predictions) -> ScoreFigures:
@@ -347,7 +351,8 @@ def score_figures(name: str, said: Predictions) -> ScoreFigures:
     at = tuple(float(np.mean([values[i] for i, (f, _) in enumerate(STAGES) if f == size])) for size in FRACTIONS)
     deviation = mean_deviation([repeat[0][1] for repeat in found], said.weights)
     sampling = float(np.sqrt(max(deviation**2, 1 / said.n) / said.n))
-    return ScoreFigures(at, sampling, trivial(said.shares))
+    even = np.full(said.n_classes, 1 / said.n_classes)
+    return ScoreFigures(at, sampling, *(trivial(shares) for shares in (said.shares, said.shrunk_shares, even)))
 
 
 def _scored(name: str, said: Predictions) -> Metric:
@@ -360,7 +365,7 @@ def _scored(name: str, said: Predictions) -> Metric:
         max(z * figures.sampling, z / float(ndtri(0.975)) * sum(w * signs[key] for key, w in rule[side].items()))
         for side in ("below", "above")
     ]
-    low, high = max(0.0, lowest - arms[0]), min(figures.trivial, lowest + arms[1])
+    low, high = max(0.0, lowest - arms[0]), min(figures.most, lowest + arms[1])
     test, reached = said.test, None
     if len(np.unique(test.y_held)) == said.n_classes:
         reached = SCORES[name][0](test.held, test.y_held, test.held_weights)[0]

@@ -244,7 +244,7 @@ class FloorResult:
         if self.row_figures is None or self.labels is None:
             raise DataError(
                 "subgroups need single rows, and this result has none: it was read from JSON, made from scores, or the "
-                "table was too large to keep them. Estimate again, from at most 65,536 rows, and call by() on the result"
+                "table was too large to keep them. Estimate again, from at most 65,536 rows, and call by() on that"
             )
         n, wrong = len(self.labels), None
         values, name = column_values(self.source, column, n, self.row_numbers)
@@ -459,6 +459,7 @@ class FloorResult:
         title: str | None = None,
         comparison: Any = None,
         table: Any = None,
+        by: Any = None,
         force: bool = False,
     ) -> Any:
         """Write the report, one HTML page that needs no network; without a path its text is returned.
@@ -471,6 +472,8 @@ class FloorResult:
             Of `compare`: draws the model beside the floor.
         table : Table or pandas.DataFrame, optional
             What the data were read from: gives row numbers of the file, its columns, and the values of single rows.
+        by : Subgroups, optional
+            Of `by`: shows for whom the floor is how high.
         force : bool
             Overwrite any existing file. An older report is overwritten without it, so that a cell of a notebook can be
             run again; other files are not.
@@ -485,7 +488,7 @@ class FloorResult:
         if path is not None:
             force = force or is_own(path, OWN_PAGE)
             check_writable(path, force=force)
-        page = render(self, title=title, comparison=comparison, table=table)
+        page = render(self, title=title, comparison=comparison, table=table, by=by)
         return page if path is None else write_file(path, page, force=force)
 
     @classmethod

@@ -100,23 +100,25 @@ def _check(result: FloorResult) -> None:
         raise ValueError(f"the floor {result.floor} is above the error of naming the largest class")
     for metric in result.yardsticks:
         _check_fields(Metric, metric)
-        low, value, high = (check_number(metric.name, v, 0) for v in (metric.interval.low, metric.value, metric.interval.high))
-        if not low <= value <= high:
-            raise ValueError(f"{metric.name} lies outside its interval")
+        _check_inside(metric.name, metric.value, metric.interval, 0)
     for point in result.declining:
         for name in ("share", "error", "low", "high", "doubt"):
-            check_number(name, getattr(point, name), -1e-9, 1 + 1e-9)
+            check_number(name, getattr(point, name), -_ROUNDING, 1 + _ROUNDING)
         for counts in (point.declined, point.wrong, point.tested):
             if len(counts) not in (0, 1, n) or any(type(k) is not int or k < 0 for k in counts):
                 raise ValueError(f"these are no counts: {counts}")
     if result.declining:
         result.abstention()
     if result.cost is not None:
-        low, value, high = (check_number("cost", v, -math.inf) for v in (result.cost.interval.low, result.cost.floor, result.cost.interval.high))
-        if not low <= value <= high:
-            raise ValueError("the lowest cost lies outside its interval")
+        _check_inside("lowest cost", result.cost.floor, result.cost.interval, -math.inf)
     json.dumps(result.to_dict(), allow_nan=False)  # numbers like 1e999 are read as infinite
     str(result)  # what it prints rests on more than these
+
+
+def _check_inside(name: str, value: float, interval: ConfidenceInterval, least: float) -> None:
+    low, value, high = (check_number(name, number, least) for number in (interval.low, value, interval.high))
+    if not low <= value <= high:
+        raise ValueError(f"{name} {value} lies outside its interval")
 
 
 def _check_fields(kind: type, record: Any) -> None:

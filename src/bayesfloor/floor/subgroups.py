@@ -2,18 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
-from .._types import Codes, Floats, Mask, Values
+from .._types import Codes, Counts, Floats, Mask, Values
 from ..errors import DataError, DataTypeError, ParameterError
 from ..library.cross_fit import STAGES
 from ..rows.dataset import as_array
 from ..rows.labels import plain
 from ..utils.checks import brief, check_whole
-from ..utils.intervals import ConfidenceInterval, share_error
+from ..utils.intervals import ConfidenceInterval
 from .curve import FRACTIONS, PAIRS, confirmed_share, row_stakes
 from .decisions import NAME_ONE
 from .rule import Evidence, doubt_arms, point_weight
@@ -146,7 +147,7 @@ class Subgroups:
         own = most.floor - least.floor
         left = [g for g in self.groups if g.room_interval is not None and g.room_interval.low > 0]
         named = ", ".join(str(g.name) for g in left)
-        model = f"The model is shown to have room left for {named}." if left else "In no subgroup is room shown to be left."
+        model = f"The model is shown to have room left for {named}." if left else "No room is shown to be left in any."
         return (
             f"The model errs {100 * seen:.1f} points more for {most.name} than for {least.name}; about "
             f"{100 * own:.1f} of them are the data's, by the floors of the two. {model}"
@@ -164,10 +165,11 @@ class Subgroups:
             line = f"{group.name!s:{width}}  {group.rows:<7,}  {group.floor:<7.2%}  {low:.2%} to {high:.2%}"
             if group.room_interval is not None:
                 room = group.room_interval
-                line = f"{line:<{width + 40}} {group.model_error:<7.2%}  {group.room:<7.2%}  {room.low:.2%} to {room.high:.2%}"
+                ends = f"{room.low:.2%} to {room.high:.2%}"
+                line = f"{line:<{width + 40}} {group.model_error:<7.2%}  {group.room:<7.2%}  {ends}"
             lines.append(line)
         level = f"{100 * self.confidence_level:g}%"
-        lines += ["", self.sentence, f"Floors are shrunk toward that of all rows; the intervals hold together, at {level}."]
+        lines += ["", self.sentence, f"Floors are shrunk toward that of all; the intervals hold together, at {level}."]
         if self.n_left_out:
             lines.append(f"{self.n_left_out:,} rows have no value, and are left out.")
         return "\n".join(lines)
@@ -214,7 +216,7 @@ class Subgroups:
         -------
         matplotlib axes
         """
-        from ..report.parts import plot_subgroups
+        from ..report.pictures import plot_subgroups
 
         return plot_subgroups(self, ax=ax)
 
@@ -243,13 +245,15 @@ def subgroups(
     terms = terms * (floor / total) if total > 0 else np.full(len(terms), floor)
     raw = np.clip(mean(terms), 0.0, 1.0)
     n = np.maximum(2, counts * figures.n)
-    overall = float(raw @ counts / counts.sum())
-    shrunk = _shrink(raw, np.array([share_error(max(e, overall / 4), max(2, round(k))) ** 2 for e, k in zip(raw, n, strict=True)]), counts)
+    shrunk = _shrink(raw, n, counts)
     # Bonferroni, over the ends of all intervals.
     z = float(ndtri(1 - (1 - confidence_level) / (2 * n_groups)))
     error, claimed = mean(figures.errors), mean(figures.claimed)
     below, above = np.array(
-        [doubt_arms(figures.evidence, float(e), float(c), float(figures.confirmed * c)) for e, c in zip(error, claimed, strict=True)]
+        [
+            doubt_arms(figures.evidence, float(e), float(c), float(figures.confirmed * c))
+            for e, c in zip(error, claimed, strict=True)
+        ]
     ).T
     noise = [_wilson_reach(float(e), float(k), z) for e, k in zip(raw, n, strict=True)]
     if model_wrong is not None:
@@ -279,18 +283,19 @@ def _wilson_reach(share: float, n: float, z: float) -> tuple[float, float]:
     return max(0.0, share - float(centre - half)), max(0.0, float(centre + half) - share)
 
 
-def _shrink(raw: Floats, variances: Floats, counts: Any) -> Floats:
-    """Empirical Bayes: toward the common mean by the share of the spread that sampling noise explains.
+def _shrink(raw: Floats, n: Floats, counts: Counts) -> Floats:
+    """Empirical Bayes: toward the mean of all rows by the share of the spread that sampling noise explains.
 
-    The variance of the true figures by DerSimonian and Laird (1986), from how far the observed ones are apart.
+    The variance of the true figures is that of the observed ones less the mean of their own; variances of shares are
+    those of figures drawn to the common mean by five rows' worth, so that no error counted is not taken for certainty.
     """
     if len(raw) < 3:  # with two the spread cannot be told from noise
         return raw
-    w = 1 / variances
-    mean = float(w @ raw / w.sum())
-    between = max(0.0, (float(w @ (raw - mean) ** 2) - (len(raw) - 1)) / float(w.sum() - (w**2).sum() / w.sum()))
-    kept = between / (between + variances)
-    centre = float((w * kept) @ raw / (w * kept).sum()) if between > 0 else float(raw @ counts / counts.sum())
+    centre = float(raw @ counts / counts.sum())
+    likely = (n * raw + 5 * centre) / (n + 5)
+    own = likely * (1 - likely) / n
+    between = max(0.0, float(raw.var(ddof=1)) - float(own.mean()))
+    kept = between / (between + own) if between > 0 else np.zeros(len(raw))
     return np.asarray(centre + kept * (raw - centre))
 
 
@@ -308,14 +313,14 @@ def _codes(values: Values, bins: int, name: str) -> tuple[Codes, list[Any]]:
         cuts = np.unique(np.quantile(numbers[~missing], np.linspace(0, 1, bins + 1)[1:-1]))
         codes = np.searchsorted(cuts, numbers, side="left")
         edges = [f"{cut:.6g}" for cut in cuts]
-        between = [f"over {a} to {b}" for a, b in zip(edges, edges[1:], strict=False)]
+        between = [f"over {a} to {b}" for a, b in pairwise(edges)]
         names: list[Any] = [f"up to {edges[0]}", *between, f"over {edges[-1]}"]
     else:
-        found, distinct = pd.factorize(series, sort=False)
-        order = sorted(range(len(distinct)), key=lambda i: (str(type(distinct[i])), distinct[i])) if _sorts(distinct) else range(len(distinct))
-        place = np.empty(len(distinct), dtype=np.int64)
-        place[list(order)] = np.arange(len(distinct))
-        codes, names = np.where(found < 0, -1, place[np.maximum(found, 0)]), list(plain(np.asarray(distinct, dtype=object)[list(order)]))
+        codes, distinct = pd.factorize(series)
+        found = list(plain(np.asarray(distinct, dtype=object)))
+        order = sorted(range(len(found)), key=found.__getitem__ if _sorts(found) else lambda i: str(found[i]))
+        names = [found[i] for i in order]
+        codes = np.where(codes < 0, -1, np.argsort(order)[np.maximum(codes, 0)])
     codes = np.where(missing, -1, codes)
     present = np.unique(codes[codes >= 0])
     if len(present) > _MOST:
@@ -369,7 +374,11 @@ def _column(source: Any, column: Any, n: int, row_numbers: Any) -> Values:
             column = columns[column]
         if column not in columns:
             raise ParameterError(f"there is no column {brief(column)}; there are {brief(columns)}")
-        return np.asarray(frame[column], dtype=object)[numbers] if not _is_number(frame[column]) else np.asarray(frame[column])[numbers]
+        return (
+            np.asarray(frame[column], dtype=object)[numbers]
+            if not _is_number(frame[column])
+            else np.asarray(frame[column])[numbers]
+        )
     if isinstance(column, str):
         raise DataTypeError(f"an array has no column named {brief(column)}: give its number, or the values")
     table = np.asarray(frame)

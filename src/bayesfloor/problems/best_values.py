@@ -9,14 +9,7 @@ import numpy as np
 
 from .._types import Floats
 
-__all__ = [
-    "METRICS",
-    "best_auc",
-    "best_f1",
-    "best_values",
-    "lowest_cost",
-    "selective_errors",
-]
+__all__ = ["METRICS", "best_auc", "best_f1", "best_values", "lowest_cost", "selective_errors"]
 
 METRICS = ("balanced accuracy", "top-2 error", "log-loss", "Brier score", "AUC", "F1")
 
@@ -54,7 +47,7 @@ def best_auc(P: Floats) -> float:
     # E|p - p'| of two independent draws: Gini's mean difference, from the order statistics.
     ranks = 2 * np.arange(1, n + 1) - n - 1
     apart = 2 * ranks @ np.sort(columns, axis=0) / (n * (n - 1))
-    return float(np.mean(0.5 + apart / (4 * shares * (1 - shares))))
+    return float(np.mean(np.minimum(1.0, 0.5 + apart / (4 * shares * (1 - shares)))))
 
 
 def best_f1(p: Floats) -> float:
