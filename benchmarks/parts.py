@@ -390,8 +390,8 @@ def page(folder: Path) -> str:
         "## What is certified",
         f"{CERTIFIED} samples of 1,000 rows, 200 of them held out, and a fixed classifier, whose figures are known "
         f"exactly. All five certified pairs (share declined, error) hold at once in {pairs} of {CERTIFIED} (the "
-        f"demand: 181); the certified error is above the true one by {100 * excess:.1f} points on average. The ceiling of "
-        f"the cost holds in {ceilings['two-valued']} of {CERTIFIED} with costs of two values, and in "
+        f"demand: 181); the certified error is above the true one by {100 * excess:.1f} points on average. The ceiling "
+        f"of the cost holds in {ceilings['two-valued']} of {CERTIFIED} with costs of two values, and in "
         f"{ceilings['many-valued']} of {CERTIFIED} with more.",
     ]
     return "\n\n".join(part if isinstance(part, str) else "\n".join(part) for part in parts) + "\n"
