@@ -10,7 +10,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import ndtri
@@ -101,7 +101,7 @@ class Evidence:
     repeated: float
 
     @classmethod
-    def of(cls, curve: Curve, **others: Any) -> "Evidence":
+    def of(cls, curve: Curve, **others: Any) -> Self:
         """Of a learning curve, and what else there is."""
         unsettled = curve.unsettled.mean(axis=0)
         return cls(
