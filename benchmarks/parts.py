@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bayesfloor.arena.metrics import oracle_metrics
 from bayesfloor.floor import abstention, costs, metrics, subgroups
 from bayesfloor.floor.ceiling import Test
 from bayesfloor.floor.curve import Curve
@@ -112,24 +113,6 @@ def truths(found: Found) -> dict[str, float]:
     return exact_metrics(found.case.name) if found.more is None else dict(best_values._values(exact(found)))
 
 
-def oracle(name: str, found: Found) -> float:
-    """What someone says of a metric who knows the posterior and counts on the labels of the sample."""
-    eta, y, weights = np.maximum(found.eta, 1e-12), found.said.y, found.said.weights
-    n_classes = eta.shape[1]
-    if name in metrics.SCORES:
-        loss = metrics.SCORES[name][0](eta, y, weights)[0]
-        return 1 - loss if name == "AUC" else loss
-    if name == "top-2 error":
-        return float((~(np.argsort(-eta, axis=1)[:, :2] == y[:, None]).any(axis=1)).mean())
-    priors = exact(found).mean(axis=0)
-    if name == "balanced accuracy":
-        named = (eta / priors).argmax(axis=1) == y
-        return float(np.mean([named[y == c].mean() for c in range(n_classes) if (y == c).any()]))
-    c = int(name.removeprefix("F1 of "))
-    named, own = eta[:, c] > truths(found)[name] / 2, y == c
-    return float(2 * (named & own).sum() / max(1, named.sum() + own.sum()))
-
-
 # --- the page -----------------------------------------------------------------------------------------------
 
 
@@ -138,12 +121,13 @@ def metric_rows(folder: Path, kind: str) -> dict[str, list[tuple[float, float, f
     rows: dict[str, list] = {}
     for found in read(folder, kind):
         true = truths(found)
+        known = oracle_metrics(found.eta, found.said.y, exact(found).mean(axis=0), true)
         for metric in metrics.metrics_of(found.said, range(found.said.n_classes)):
             title, value = metric.title, true[metric.title]
             hit = metric.interval.low - 1e-9 <= value <= metric.interval.high + 1e-9
             width = metric.interval.high - metric.interval.low
             rows.setdefault(metric.name, []).append(
-                (metric.value - value, oracle(title, found) - value, width, hit, value, found.case.name)
+                (metric.value - value, known[title] - value, width, hit, value, found.case.name)
             )
     return rows
 
