@@ -166,10 +166,11 @@ def decline_points(said: Predictions, floor: float) -> tuple[DeclinePoint, ...]:
         _upper_quantiles(of, weights, SHARES)
         for of, weights in ((doubt, said.weights), (free_doubt, test.free_weights))
     )
+    tops: dict[int, Any] = {}
     points, error, high = [], floor, 1.0
     for share, price, most in zip(SHARES, prices, limits, strict=True):
         singles = np.vstack([np.eye(n_classes), np.full((1, n_classes), 1 - price)])
-        _, judged = said.lowest(MayDecline(price), singles, 1 - 1 / n_classes)
+        _, judged = said.lowest(MayDecline(price, tops), singles, 1 - 1 / n_classes)
         value, low, top = ((loss - price * share) / (1 - share) for loss in (judged.floor, judged.low, judged.high))
         # Whoever declines more errs no more often on the rest.
         error = float(np.clip(value, 0.0, error))
