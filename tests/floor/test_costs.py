@@ -71,8 +71,9 @@ def test_groups_of_unequal_size_have_a_ceiling() -> None:
 
 def test_frames_are_matched_by_name() -> None:
     frame = pd.DataFrame({"no": [0.0, 1.0, 0.5], "yes": [9.0, 0.0, 0.5]}, index=["no", "yes", "ask"])
-    table = check_costs(frame[["yes", "no"]].loc[["ask", "yes", "no"]], ["no", "yes"]).table
-    np.testing.assert_array_equal(table, [[0, 9], [1, 0], [0.5, 0.5]])
+    matrix = check_costs(frame[["yes", "no"]].loc[["ask", "yes", "no"]], ["no", "yes"])
+    np.testing.assert_array_equal(matrix.table, [[0, 9], [1, 0], [0.5, 0.5]])
+    assert matrix.decisions == ("no", "yes", "ask")
 
 
 @pytest.mark.parametrize(

@@ -137,8 +137,9 @@ def check_costs(costs: Any, classes: Sequence[Any]) -> CostMatrix:
     names = [str(label) for label in classes]
     n = len(names)
     order = f"one column for each class, in the order {brief(list(classes))}"
+    decline = DECLINE
     if hasattr(costs, "columns") and hasattr(costs, "index"):
-        costs = _by_name(costs, names)
+        costs, decline = _by_name(costs, names)
     try:
         table = np.array(costs, dtype=np.float64)
     except Exception:
@@ -155,25 +156,25 @@ def check_costs(costs: Any, classes: Sequence[Any]) -> CostMatrix:
         )
     if not (table - table.min(axis=0)).max() > 0:
         raise ParameterError("costs are the same whatever is decided: there is nothing to choose")
-    return CostMatrix(table, (*names, DECLINE)[: len(table)])
+    return CostMatrix(table, (*names, decline)[: len(table)])
 
 
-def _by_name(frame: Any, names: list[str]) -> Any:
-    """Values of a frame whose columns are named like the classes, and its rows, if they are named at all."""
+def _by_name(frame: Any, names: list[str]) -> tuple[Any, str]:
+    """Values of a frame whose columns are named like the classes, and its rows, if at all; what declining is called."""
     columns = [str(name) for name in frame.columns]
     if sorted(columns) != sorted(names):
         raise ParameterError(f"columns of costs must be named like the classes, {brief(names)}; got {brief(columns)}")
     table = frame.to_numpy()[:, [columns.index(name) for name in names]]
     rows = [str(name) for name in frame.index]
     if rows[: len(names)] == [str(i) for i in range(len(names))] and rows[: len(names)] != names:
-        return table  # rows without names
+        return table, DECLINE  # rows without names
     missing = [name for name in names if name not in rows]
     if missing:
         raise ParameterError(f"costs have no row for the decision {missing[0]!r}; rows are {brief(rows)}")
     others = [name for name in rows if name not in names]
     if len(others) > 1:
         raise ParameterError(f"costs have rows for {brief(others)}: one decision beside the classes is allowed")
-    return table[[rows.index(name) for name in (*names, *others)]]
+    return table[[rows.index(name) for name in (*names, *others)]], (*others, DECLINE)[0]
 
 
 def lowest_cost(
