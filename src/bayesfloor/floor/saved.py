@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from ..errors import DataError
-from ..utils.checks import brief, check_fraction, check_number
+from ..utils.checks import brief, check_fraction, check_number, check_whole
 from ..utils.intervals import Bound, ConfidenceInterval
 from .abstention import DeclinePoint
 from .ceiling import Certificate
@@ -98,21 +98,44 @@ def _check(result: FloorResult) -> None:
         raise ValueError(f"shares of the classes add up to {sum(result.class_error)}, not to {result.floor}")
     if result.floor > result.majority_error + _ROUNDING:
         raise ValueError(f"the floor {result.floor} is above the error of naming the largest class")
+    _check_parts(result)
+    json.dumps(result.to_dict(), allow_nan=False)  # numbers like 1e999 are read as infinite
+    str(result)  # what it prints rests on more than these
+
+
+def _check_parts(result: FloorResult) -> None:
+    """Costs, metrics and what is known about declining."""
+    n = len(result.classes)
     for metric in result.yardsticks:
         _check_fields(Metric, metric)
         _check_inside(metric.name, metric.value, metric.interval, 0)
+        for value in (metric.reached, *metric.figures.values()):
+            if value is not None:
+                check_number(metric.name, value, 0)
     for point in result.declining:
         for name in ("share", "error", "low", "high", "doubt"):
             check_number(name, getattr(point, name), -_ROUNDING, 1 + _ROUNDING)
-        for counts in (point.declined, point.wrong, point.tested):
-            if len(counts) not in (0, 1, n) or any(type(k) is not int or k < 0 for k in counts):
-                raise ValueError(f"these are no counts: {counts}")
+        sizes = {len(counts) for counts in (point.declined, point.wrong, point.tested)}
+        if len(sizes) > 1 or not sizes <= {0, 1, n}:
+            raise ValueError(f"these are no counts: {point}")
+        for declined, wrong, tested in zip(point.declined, point.wrong, point.tested, strict=True):
+            if not 0 <= check_whole("rows declined", declined, 0) + check_whole("errors", wrong, 0) <= tested:
+                raise ValueError(f"these are no counts: {point}")
+        for limit in point.limits or ():
+            check_number("a limit", limit, 0, 1)
     if result.declining:
         result.abstention()
     if result.cost is not None:
-        _check_inside("lowest cost", result.cost.floor, result.cost.interval, -math.inf)
-    json.dumps(result.to_dict(), allow_nan=False)  # numbers like 1e999 are read as infinite
-    str(result)  # what it prints rests on more than these
+        cost = result.cost
+        _check_fields(CostFloor, cost)
+        _check_inside("lowest cost", cost.floor, cost.interval, -math.inf)
+        if {len(cost.shares), len(cost.matrix)} != {len(cost.decisions)} or {len(r) for r in cost.matrix} != {n}:
+            raise ValueError("costs must have a row for each decision and a column for each class")
+        for value in (*cost.shares, *(value for row in cost.matrix for value in row), cost.ceiling):
+            if value is not None:
+                check_number("a cost", value, -math.inf)
+        if not all(isinstance(name, str) for name in cost.decisions) or len(cost.classes) != n:
+            raise TypeError("decisions must have names, and classes must be those of the result")
 
 
 def _check_inside(name: str, value: float, interval: ConfidenceInterval, least: float) -> None:
