@@ -100,3 +100,22 @@ def two_learners_on_workers(two_learners: None, client: Any) -> Iterator[None]:
     client.register_plugin(TwoLearners(), name="two learners")
     yield
     client.unregister_worker_plugin("two learners")
+
+
+@pytest.fixture(scope="session")
+def parts_rows() -> tuple[Any, Any]:
+    """A small sample of two Gaussians."""
+    from bayesfloor import problems
+
+    return problems.get("gaussians_4d").sample(400, random_state=0)
+
+
+@pytest.fixture(scope="session")
+def parts_result(parts_rows: tuple[Any, Any]) -> Any:
+    """Its floor by two learners, with the costs of plain errors."""
+    import bayesfloor
+    from bayesfloor.library.learners import LIBRARY
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_LIBRARY, {name: LIBRARY[name] for name in ("gaussian", "additive")})
+        return bayesfloor.estimate(*parts_rows, effort="fast", n_jobs=1, costs=[[0, 1], [1, 0]])

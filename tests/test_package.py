@@ -7,6 +7,7 @@ import bayesfloor
 
 def test_exported_names_are_pinned():
     assert sorted(bayesfloor.__all__) == [
+        "Abstention",
         "AdaptiveRadii",
         "BayesfloorWarning",
         "BenchmarkLearner",
@@ -14,16 +15,20 @@ def test_exported_names_are_pinned():
         "ClusterError",
         "Comparison",
         "ConfidenceInterval",
+        "CostFloor",
         "DataError",
         "DataTypeError",
         "FloorResult",
         "FloorStopping",
         "Gate",
         "GivenRadii",
+        "Metric",
+        "Metrics",
         "PaperRadii",
         "ParameterError",
         "Plan",
         "Run",
+        "Subgroups",
         "Table",
         "arena",
         "arithmetic_weights",

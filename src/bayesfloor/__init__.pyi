@@ -34,9 +34,14 @@ from .floor._gate import Gate as Gate
 from .floor._gate import gate as gate
 from .floor._plan import Plan as Plan
 from .floor._plan import plan as plan
+from .floor.abstention import Abstention as Abstention
+from .floor.costs import CostFloor as CostFloor
+from .floor.metrics import Metric as Metric
+from .floor.metrics import Metrics as Metrics
 from .floor.noise import noise_check as noise_check
 from .floor.result import FloorResult as FloorResult
 from .floor.settings import Run as Run
+from .floor.subgroups import Subgroups as Subgroups
 from .stopping._samples_needed import samples_needed as samples_needed
 from .stopping.rule import FloorStopping as FloorStopping
 from .tables.table import Table as Table

@@ -35,6 +35,8 @@ def commands(text: str) -> list[list[str]]:
 def write_files(arguments: list[str]) -> None:
     """What a command reads, under the names it has there: a table with the columns that it asks for."""
     given = dict(zip(arguments, [*arguments[1:], ""], strict=True))
+    if "--predictions" in given:
+        pd.DataFrame({"y_pred": np.arange(240) % 2}).to_csv(given["--predictions"], index=False)
     path = Path(next((one for one in arguments[1:] if Path(one).suffix in (".csv", ".parquet", ".npz")), "none"))
     if path.name == "none" or path.exists():
         return
@@ -51,6 +53,10 @@ def write_files(arguments: list[str]) -> None:
         frame[given["--target"]] = y
     if "--groups" in given:
         frame[given["--groups"]] = np.arange(240) // 2
+    if "--by" in given:
+        frame[given["--by"]] = np.where(rng.random(240) < 0.5, "north", "south")
+    if "--costs" in given:
+        Path(given["--costs"]).write_text("0,1\n5,0\n0.4,0.4\n", encoding="utf-8")
     if path.suffix == ".parquet":
         pytest.importorskip("pyarrow")
         frame.to_parquet(path)

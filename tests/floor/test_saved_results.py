@@ -95,3 +95,30 @@ def test_a_killed_first_write_leaves_the_folder_usable(tmp_path: Path, monkeypat
     assert len(list(folder.iterdir())) == 1
     Checkpoint(folder, {"data": 1}).get("piece", lambda: 5)
     assert Checkpoint(folder, {"data": 1}).has("piece")
+
+
+def test_results_without_parts_are_read_and_say_so(parts_result) -> None:
+    values = json.loads(parts_result.to_json())
+    for name in ("cost", "yardsticks", "declining"):
+        values.pop(name)
+    old = bf.FloorResult.from_json(json.dumps({**values, "schema": 3}))
+    assert (old.floor, old.cost) == (parts_result.floor, None)
+    for ask in (old.metrics, old.abstention):
+        with pytest.raises(DataError, match="older version"):
+            ask()
+
+
+def test_nonsense_in_any_part_is_refused_or_harmless(parts_result) -> None:
+    for part in ("cost", "yardsticks", "declining"):
+        record = json.loads(parts_result.to_json())[part]
+        for key in record if part == "cost" else record[0]:
+            for nonsense in _NONSENSE:
+                values = json.loads(parts_result.to_json())
+                (values[part] if part == "cost" else values[part][0])[key] = nonsense
+                try:
+                    read = bf.FloorResult.from_json(json.dumps(values))
+                except DataError:
+                    continue
+                assert "floor" in str(read)
+                str(read.metrics())
+                str(read.abstention())

@@ -23,10 +23,15 @@ __all__ = ["BAD_VALUES", "functions", "random_call", "try_bad_values"]
 
 # Records that functions return: nobody is meant to make one.
 _RECORDS = {
+    "Abstention",
     "Bound",
     "Comparison",
     "ConfidenceInterval",
+    "CostFloor",
     "FloorResult",
+    "Metric",
+    "Metrics",
+    "Subgroups",
     "Plan",
     "Table",
     "Problem",

@@ -30,7 +30,9 @@ def browser():
 def page(two_learners, tmp_path_factory):
     """A page with the labels and names that a reader might meet at worst."""
     X, y = problems.get("mixture_2d").sample(300, random_state=1)
-    result = estimate(X, np.array([ATTACK, "unbroken" * 40, "$c_1$"])[y], effort="fast", n_jobs=1)
+    labels = np.array([ATTACK, "unbroken" * 40, "$c_1$"])[y]
+    result = estimate(X, labels, effort="fast", n_jobs=1, costs=np.vstack([1 - np.eye(3), [0.2, 0.3, 0.4]]))
+    by = result.by(pd.Series(np.roll(labels, 1), name=ATTACK), predictions=labels)
     columns = [
         SimpleNamespace(name=name, kind="numeric", n_missing=0, n_distinct=9, use="as it is", note=name)
         for name in (ATTACK, "wide" * 60, "x")
@@ -38,7 +40,8 @@ def page(two_learners, tmp_path_factory):
     frame = pd.DataFrame({ATTACK: ["wide" * 20] * 300, **{f"a column {j}": X[:, 0] for j in range(20)}})
     table = SimpleNamespace(name=f"{'long' * 40}.csv", rows=np.arange(300) + 1, columns=columns, frame=frame)
     path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(render(result, comparison=compare(result, error=0.4, n_test=500), table=table), encoding="utf-8")
+    comparison = compare(result, error=0.4, n_test=500)
+    path.write_text(render(result, comparison=comparison, table=table, by=by), encoding="utf-8")
     return path
 
 
@@ -62,7 +65,7 @@ def test_fits_and_is_silent(browser, page, width: int, scheme: str) -> None:
       .filter(t => t.scrollWidth > t.parentNode.clientWidth + 1
       || [...t.querySelectorAll('td, th')].some(c => c.getBoundingClientRect().right > innerWidth + 1)).length"""
     assert browser.run(lost) == 0
-    assert browser.run("document.querySelectorAll('section').length") == 10
+    assert browser.run("document.querySelectorAll('section').length") == 14
     assert browser.complaints() == []
     assert browser.requests() == []
 
@@ -95,7 +98,7 @@ def test_pictures_suit_the_width(browser, page) -> None:
       * Math.min(...[...s.querySelectorAll('text')].map(t => parseFloat(getComputedStyle(t).fontSize)))))"""
     for width in WIDTHS:
         browser.show(page, width)
-        assert browser.run(f"{shown}.length") == 4
+        assert browser.run(f"{shown}.length") == 6
         assert browser.run(smallest) >= 7.5, f"letters too small at {width}"
 
 

@@ -128,6 +128,8 @@ def test_page_is_well_formed_and_in_order(page: str, result: FloorResult) -> Non
         "curve",
         "estimates",
         "pairs",
+        "declining",
+        "metrics",
         "rows",
         "columns",
         "diagnostics",

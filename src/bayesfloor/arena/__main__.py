@@ -16,12 +16,14 @@ from ..utils.files import check_writable, write_file
 from ..utils.progress import TerminalProgress
 from .arena import default_estimators, run
 from .leaderboard import ArenaResult
+from .metrics import run_metrics
 
 __all__ = ["main", "parser"]
 
 _EXAMPLES = """examples:
   {prog} --problems moons twonorm --n-seeds 2
   {prog} --results run.jsonl --leaderboard board.md    # again to continue after a stop
+  {prog} --metrics --problems moons --n-seeds 1        # AUC, log-loss, F1 and others
 """
 
 
@@ -43,6 +45,7 @@ def parser(prog: str = "python -m bayesfloor.arena") -> argparse.ArgumentParser:
     top.add_argument("--list", action="store_true", help="list problems and estimators, and stop")
     top.add_argument("--problems", nargs="+", metavar="NAME", help="default: all")
     top.add_argument("--estimators", nargs="+", metavar="NAME", help="default: all that are installed")
+    top.add_argument("--metrics", action="store_true", help="a table for each other metric, of the learned floor")
     top.add_argument("--sizes", nargs="+", type=int, default=[1500], metavar="N", help="sample sizes (1500)")
     top.add_argument("--n-seeds", type=int, default=5, help="samples per problem and size (5)")
     top.add_argument("--jobs", type=int, help="processes; default: all cores")
@@ -74,6 +77,16 @@ def _run(options: argparse.Namespace, command: str) -> int:
     if options.list:
         print("problems:", *(f"  {get(name)}" for name in names()), "", "estimators:", sep="\n")
         print(*(f"  {name}" for name in estimators), sep="\n")
+        return 0
+    if options.metrics:
+        board = run_metrics(
+            options.problems,
+            n=options.sizes[0],
+            n_seeds=options.n_seeds,
+            path=options.results,
+            progress=None if options.quiet else TerminalProgress(),
+        )
+        print(board)
         return 0
     if options.estimators:
         for name in options.estimators:

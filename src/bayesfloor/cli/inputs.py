@@ -82,10 +82,9 @@ def saved_result(path: str | Path) -> FloorResult:
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path.name} is no JSON ({error}): --result takes what estimate --json has saved") from None
     values = values.get("result", values) if isinstance(values, dict) else {}
+    beside = ("comparison", "columns", "by", "abstention")
     try:
-        return FloorResult.from_json(
-            json.dumps({k: v for k, v in values.items() if k not in ("comparison", "columns")})
-        )
+        return FloorResult.from_json(json.dumps({k: v for k, v in values.items() if k not in beside}))
     except DataError as error:
         raise DataError(f"{path.name}: {error}; --result takes what estimate --json has saved") from None
 

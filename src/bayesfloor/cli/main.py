@@ -36,9 +36,24 @@ _EXAMPLES_OF = {
   bayesfloor estimate embeddings.npz                              # arrays X and y
   bayesfloor estimate old.data --target -1 --no-header            # the first line is data
   bayesfloor estimate data.csv --target label --ignore rare-class # a doubt that you know of, by its code
+  bayesfloor estimate data.csv --target label --by sex             # the floor within each subgroup
+  bayesfloor estimate data.csv --target label --costs costs.csv    # the lowest cost; a last row may be to decline
   bayesfloor estimate huge.csv --target label --max-rows 50000
   bayesfloor estimate huge.parquet --target label --memory-limit 3GB --checkpoint run1     # in blocks; can be resumed
   bayesfloor estimate huge.parquet --target label --scheduler tcp://10.0.0.1:8786          # on a Dask cluster
+""",
+    "metrics": """Each with an interval, and what a classifier was seen to reach on held-out rows.
+
+examples:
+  bayesfloor metrics data.csv --target label
+  bayesfloor metrics --result floor.json --json
+""",
+    "abstain": """The best rule declines the cases whose likeliest class is least likely. What is certified holds
+for all shares together.
+
+examples:
+  bayesfloor abstain data.csv --target label
+  bayesfloor abstain --result floor.json --shares 0.1 0.2
 """,
     "report": """examples:
   bayesfloor report data.csv --target label -o report.html
@@ -156,7 +171,24 @@ def parser() -> argparse.ArgumentParser:
             one.add_argument("--within", type=float, default=0.02, metavar="W", help="room that is allowed (0.02)")
             one.add_argument("--junit", metavar="XML", help="write the check as JUnit XML, for build servers")
         _estimate_options(one)
+        if name in ("estimate", "report"):
+            _part_options(one)
+        if name == "estimate":
+            one.add_argument("--abstain", action="store_true", help="what declining cases would bring")
         _run_options(one, in_blocks=name == "estimate")
+    for name, text in (
+        ("metrics", "the best AUC, log-loss, Brier score, F1, balanced accuracy and top-2 error"),
+        ("abstain", "the lowest error on accepted cases, if some may be declined"),
+    ):
+        one = command(name, text)
+        _table_options(one, needed=False)
+        one.add_argument("--result", metavar="JSON", help="instead of FILE: what estimate --json has saved")
+        if name == "abstain":
+            one.add_argument(
+                "--shares", type=float, nargs="+", metavar="S", help="shares to decline (0.05 0.1 0.2 0.3 0.5)"
+            )
+        _estimate_options(one)
+        _run_options(one, in_blocks=False)
     one = command("scores", "the floor from your own model's out-of-sample scores")
     _table_options(one)
     _estimate_options(one, priors=False)
@@ -220,6 +252,13 @@ def _estimate_options(one: argparse.ArgumentParser, *, priors: bool = True) -> N
     )
     if priors:
         one.add_argument("--priors", choices=("balanced",), help="floor for classes of equal share")
+
+
+def _part_options(one: argparse.ArgumentParser) -> None:
+    one.add_argument(
+        "--costs", metavar="FILE", help="costs of decisions (rows) by true class (columns): CSV or JSON; lowest cost"
+    )
+    one.add_argument("--by", metavar="COL", help="the floor within each subgroup of this column")
 
 
 def _run_options(one: argparse.ArgumentParser, *, in_blocks: bool) -> None:

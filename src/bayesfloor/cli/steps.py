@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from argparse import SUPPRESS, Namespace
+from argparse import Namespace
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -18,6 +18,8 @@ from ..tables.table import Table, read_table
 from ..utils.checks import listed
 from ..utils.files import check_writable, is_own, write_file
 from ..utils.progress import TerminalProgress
+from .completion import complete
+from .parts import check_by, costs_from, parts_of, subgroups_of
 
 __all__ = ["STEPS"]
 
@@ -25,12 +27,36 @@ __all__ = ["STEPS"]
 def _estimate(options: Namespace) -> None:
     _check_output(options)
     if _reads_in_blocks(options):
+        if options.by is not None:
+            raise ParameterError("--by needs single rows, which are not kept of tables that are read in blocks")
         result = _floor_in_blocks(options)
-        _deliver(options, str(result), result.to_dict())
+        texts, parts = parts_of(options, result, None)
+        _deliver(options, "\n\n".join([str(result), *texts]), {**result.to_dict(), **parts})
         return
     table = _read(options)
+    check_by(options.by, table)
     result = _floor(options, table)
-    _deliver(options, str(result) if options.quiet else f"{table}\n\n{result}", result.to_dict())
+    texts, parts = parts_of(options, result, table)
+    answer = "\n\n".join([str(result), *texts])
+    _deliver(options, answer if options.quiet else f"{table}\n\n{answer}", {**result.to_dict(), **parts})
+
+
+def _metrics(options: Namespace) -> None:
+    result = _result_only(options)
+    found = result.metrics()
+    _deliver(options, str(found), {"metrics": [asdict(metric) for metric in found], "result": result.to_dict()})
+
+
+def _abstain(options: Namespace) -> None:
+    result = _result_only(options)
+    found = result.abstention(options.shares or None)
+    _deliver(options, str(found), {"abstention": found.to_dict(), "result": result.to_dict()})
+
+
+def _result_only(options: Namespace) -> Any:
+    """The floor, of a table or as it was saved."""
+    _check_output(options)
+    return _judge(Namespace(**vars(options), error=None, predictions=None))[0]
 
 
 def _report(options: Namespace) -> None:
@@ -96,6 +122,7 @@ def _judge(options: Namespace, **settings: Any) -> tuple[Any, Table | None, Any]
         _check_file(options)
         _refuse_blocks(options)
         table = _read(options)
+        check_by(getattr(options, "by", None), table)
         # Before the long part: what is wrong with the model's figures is said at once.
         model = model_figures(options, np.unique(table.y).tolist(), table) if has_model else {}
         result = _floor(options, table)
@@ -117,6 +144,8 @@ def _refuse_options_of_files(options: Namespace) -> None:
         "--header": options.header,
         "--max-rows": options.max_rows,
         "--priors": options.priors,
+        "--costs": getattr(options, "costs", None),
+        "--by": getattr(options, "by", None),
         "--memory-limit": options.memory_limit,
         "--checkpoint": options.checkpoint,
         "--scheduler": options.scheduler,
@@ -166,9 +195,11 @@ def _demo(options: Namespace) -> None:
 
 def _page(options: Namespace, path: Path, result: Any, table: Table | None, comparison: Any) -> None:
     title = None if table is None else f"The floor of {table.name}"
-    result.to_html(path, title=title, comparison=comparison, table=table, force=options.force)
+    by = subgroups_of(options, result, table)
+    result.to_html(path, title=title, comparison=comparison, table=table, by=by, force=options.force)
     if options.json:
-        _print(json.dumps({**result.to_dict(), **({"comparison": comparison.to_dict()} if comparison else {})}))
+        about = {**({"comparison": comparison.to_dict()} if comparison else {}), **({"by": by.to_dict()} if by else {})}
+        _print(json.dumps({**result.to_dict(), **about}, default=str))
         return
     _say(options, f"{result}\n" if comparison is None else f"{result}\n\n{comparison}\n")
     _say(options, f"estimated in {result.settings['seconds']:.1f} s")
@@ -286,36 +317,11 @@ def _problems(options: Namespace) -> None:
     _deliver(options, "\n".join(map(str, chosen)), about)
 
 
-def _completion(options: Namespace) -> None:
-    from .main import parser
-
-    actions = parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr]
-    cases = []
-    for name, one in actions.items():  # type: ignore[union-attr]
-        flags = [flag for action in one._actions for flag in action.option_strings if action.help != SUPPRESS]
-        cases.append(f'    {name}) words="{" ".join(flags)}" ;;')
-    print(
-        "\n".join(
-            [
-                "_bayesfloor() {",
-                "  local words current=${COMP_WORDS[COMP_CWORD]}",
-                '  case "${COMP_WORDS[1]}" in',
-                *cases,
-                "  esac",
-                f'  if [ "$COMP_CWORD" = 1 ]; then words="{" ".join(actions)} --help --version"; fi',  # type: ignore[arg-type]
-                '  if [ "$COMP_CWORD" = 1 ] || [ "${current:0:1}" = "-" ]; then',
-                '    COMPREPLY=($(compgen -W "$words" -- "$current"))',
-                "  fi",
-                "}",
-                "complete -o default -F _bayesfloor bayesfloor",
-            ]
-        )
-    )
-
-
 # What each gives back is the exit status; None is 0.
 STEPS: dict[str, Callable[[Namespace], int | None]] = {
     "estimate": _estimate,
+    "metrics": _metrics,
+    "abstain": _abstain,
     "report": _report,
     "compare": _compare,
     "gate": _gate,
@@ -325,7 +331,7 @@ STEPS: dict[str, Callable[[Namespace], int | None]] = {
     "noise": _noise,
     "problems": _problems,
     "demo": _demo,
-    "completion": _completion,
+    "completion": complete,
 }
 
 
@@ -383,6 +389,7 @@ def _floor(options: Namespace, table: Any, groups: str | None = None) -> Any:
             confidence_level=_confidence(options),
             ignore=getattr(options, "ignore", ()),
             priors=getattr(options, "priors", None),
+            costs=costs_from(getattr(options, "costs", None)),
             progress=progress,
             run=_run(options),
         )
@@ -437,7 +444,7 @@ def _check_output(options: Namespace, path: Path | None = None, own: str | None 
         return
     if str(path) == "-":
         raise ParameterError("- is no name of a file: give one, or leave out -o")
-    for name in ("file", "predictions", "result"):
+    for name in ("file", "predictions", "result", "costs"):
         given = getattr(options, name, None)
         if given is not None and path.exists() and Path(given).exists() and path.samefile(given):
             raise ParameterError(f"{path} is the file that is read: give the output another name")

@@ -25,13 +25,15 @@ from ..library.training import Learned, Trained, train
 from ..rows.block_dataset import block_digest, varying_columns
 from ..rows.blocks import ArrayBlocks, Blocks, Part
 from ..rows.draws import Draws
+from ..rows.labels import plain
 from ..rows.scaling import Standard
 from ..utils.checks import brief, check_callable
 from ..utils.parallel import Pieces, Progress, Workers, n_threads, one_blas_thread
 from ._plan import measured_costs, memory_features
 from .balls import balls_on_columns, balls_on_scores, pair_table
-from .ceiling import HeldOut, held_out_errors
+from .ceiling import HeldOut, Test
 from .conclusion import Counted, conclude
+from .costs import CostMatrix, check_costs
 from .curve import Curve
 from .doubts import check_codes
 from .result import FloorResult
@@ -52,6 +54,7 @@ def estimate(
     classifiers: Sequence[Any] | Mapping[str, Any] = (),
     groups: Any = None,
     priors: str | Mapping[Hashable, float] | ArrayLike | None = None,
+    costs: Any = None,
     effort: str = "balanced",
     confidence_level: float = 0.95,
     random_state: int = 0,
@@ -83,6 +86,10 @@ def estimate(
         row or, for a file or frame, the name of a column.
     priors : None, "balanced", mapping or array
         Class shares to estimate the floor for; None: those of the data.
+    costs : array-like of shape (C, C) or (C + 1, C), or frame, optional
+        Cost of each decision (row: to name each class, in sorted order) for each true class (column); a further row is
+        the decision to decline. `result.cost` then has the lowest expected cost. Together with `priors` it is that for
+        these class shares.
     effort : {"fast", "balanced", "thorough"}
         How many rows a model is trained on at most (2,000, 10,000, 50,000), and how many trees there are. Of more than
         65,536 rows, models see a sample only; all the others are scored (see `Run`).
@@ -121,6 +128,7 @@ def estimate(
     request = Request(
         classifiers=_named(classifiers),
         priors=priors,
+        costs=costs,
         effort=effort,
         confidence_level=confidence_level,
         seed=random_state,
@@ -130,7 +138,7 @@ def estimate(
     )
     codes = check_codes(ignore)
     with open_rows(X, y, target, groups, request, run) as rows, one_blas_thread:
-        return replace(_estimate(rows, request, run).mute(codes), index=rows.index)
+        return replace(_estimate(rows, request, run).mute(codes), index=rows.index, source=rows.source)
 
 
 def _named(classifiers: Any) -> dict[str, Any]:
@@ -155,6 +163,7 @@ def _estimate(rows: LabelledRows, request: Request, run: Run) -> FloorResult:
     if rows.client is None or sample.is_all:
         _check_memory(rows, sample, request, run)
     priors = None if request.priors is None else target_priors(request.priors, data.classes)
+    costs = None if request.costs is None else check_costs(request.costs, plain(data.classes))
     pieces = request.checkpoint(rows, run)
     workers = rows.workers(request.n_jobs, pieces)
     # Class shares as the plain part of the sample has them: those of all rows would tell of the rows that test.
@@ -174,7 +183,7 @@ def _estimate(rows: LabelledRows, request: Request, run: Run) -> FloorResult:
     learned = trained.pool(n_threads(request.n_jobs), request.progress)
     P, used = _score(rows, sample, learned, forests, pieces, request)
     with contextlib.closing(P):
-        counted = _count(rows, sample, P, used, learned, priors, request)
+        counted = _count(rows, sample, P, used, learned, priors, costs, request)
     notes, settings = rows.notes, request.settings()
     if not sample.is_all:
         notes = (*notes, _remark(rows.blocks.n_samples, len(sample.numbers), learned, forests))
@@ -277,6 +286,7 @@ class _Sums:
     new: Counts
     doubt: float
     pairs: Floats
+    cost: Floats  # loss and expected loss by the costs given
 
     def __add__(self, other: "_Sums") -> "_Sums":
         return _Sums(
@@ -285,22 +295,27 @@ class _Sums:
             self.new + other.new,
             self.doubt + other.doubt,
             self.pairs + other.pairs,
+            self.cost + other.cost,
         )
 
 
-def _sums(part: Part, used: Sequence[RowNumbers], class_weights: Floats) -> _Sums:
+def _sums(part: Part, used: Sequence[RowNumbers], class_weights: Floats, costs: CostMatrix | None) -> _Sums:
     P, codes, n_classes = part.X, part.codes, len(class_weights)
     missed = P.argmax(axis=1) != codes
     new = np.ones(len(P), dtype=bool)
     for numbers in used:
         new &= ~in_sample(part, numbers)[0]
-    weights = class_weights[codes]
+    weights, cost = class_weights[codes], np.zeros(2)
+    if costs is not None:
+        chosen = costs.rule.choose(P)
+        cost[:] = weights @ (1 - costs.rule.gain(chosen, codes)), weights @ (1 - costs.rule.expect(chosen, P))
     return _Sums(
         np.bincount(codes[missed], minlength=n_classes),
         np.bincount(codes[missed & new], minlength=n_classes),
         np.bincount(codes[new], minlength=n_classes),
         float(weights @ (1 - P.max(axis=1, initial=0.0))),
         pair_table(P, weights),
+        cost,
     )
 
 
@@ -311,12 +326,13 @@ def _count(
     used: list[RowNumbers],
     learned: Learned,
     priors: Floats | None,
+    costs: CostMatrix | None,
     request: Request,
 ) -> Counted:
     """Errors, balls and bounds of all rows."""
     data, n_jobs, progress = sample.data, request.n_jobs, request.progress
     class_weights = (data.priors if priors is None else priors) / data.class_counts
-    sums = P.total(partial(_sums, used=used, class_weights=class_weights))
+    sums = P.total(partial(_sums, used=used, class_weights=class_weights, costs=costs))
     request.tell("counting", 0)
     ball, occupancy = balls_on_scores(P, learned, data, priors, n_jobs, progress)
     raw = None
@@ -330,24 +346,8 @@ def _count(
     if not sample.is_all:
         curve = curve.with_all(float(class_weights @ sums.wrong), float(sums.doubt))
     posterior, labels = (P.X, P.codes) if isinstance(P, ArrayBlocks) and isinstance(P.X, np.ndarray) else (None, None)
-    return Counted(
-        curve=curve,
-        ball=ball,
-        occupancy=occupancy,
-        raw=raw,
-        held_out=_held_out(learned, sample, sums, priors),
-        pairs=sums.pairs,
-        bounds=bounds,
-        posterior=posterior,
-        labels=labels,
-        row_numbers=rows.row_numbers,
-    )
-
-
-def _held_out(learned: Learned, sample: Sample, sums: _Sums, priors: Floats | None) -> HeldOut:
-    """Errors on rows that no choice has touched: held-out ones of the sample, or all that are outside it."""
     stages = learned.fitted.stages
-    held = held_out_errors(
+    test = Test.of(
         stages[0],
         stages[1],
         learned.labels,
@@ -356,7 +356,28 @@ def _held_out(learned: Learned, sample: Sample, sums: _Sums, priors: Floats | No
         learned.change,
         learned.draws.rng("one of a group"),
         learned.groups,
-    ).with_classes(learned.arrangement.codes)
+    )
+    return Counted(
+        curve=curve,
+        ball=ball,
+        occupancy=occupancy,
+        raw=raw,
+        held_out=_held_out(test, learned, sample, sums, priors),
+        pairs=sums.pairs,
+        bounds=bounds,
+        test=test,
+        is_plain=not sample.added.sum(),
+        costs=costs,
+        cost_losses=None if sample.is_all or costs is None else (float(sums.cost[0]), float(sums.cost[1])),
+        posterior=posterior,
+        labels=labels,
+        row_numbers=rows.row_numbers,
+    )
+
+
+def _held_out(test: Test, learned: Learned, sample: Sample, sums: _Sums, priors: Floats | None) -> HeldOut:
+    """Errors on rows that no choice has touched: held-out ones of the sample, or all that are outside it."""
+    held = test.errors().with_classes(learned.arrangement.codes)
     if sums.new.sum() < max(1, len(sample.numbers) // 5):  # hardly a row is left: the held-out ones say more
         return held
     wrong, tested = sums.wrong_new, sums.new

@@ -1,16 +1,17 @@
 """The certified ceiling: a classifier that was fixed before it saw the held-out rows, and its errors there."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import logsumexp
 
-from .._types import Codes, Counts, Floats, RowNumbers
+from .._types import Codes, Counts, Floats, Mask, RowNumbers
 from ..library.pool import Pool, Stage
+from ..library.training import reweight
 from ..rows.draws import one_of_each
 from ..utils.intervals import upper_limit
 
-__all__ = ["Certificate", "HeldOut", "ceiling", "group_limit", "held_out_errors"]
+__all__ = ["Certificate", "HeldOut", "Test", "ceiling", "group_limit", "held_out_errors"]
 
 
 _BETS = np.array([0.25, 0.5, 1.0, 2.0, 4.0])  # times the bet that would be best for errors at random
@@ -96,7 +97,9 @@ def _limit(held: HeldOut, wrong: Counts, tested: Counts, level: float) -> float:
     return group_limit(wrong, tested, held.largest, held.bet, level)
 
 
-def group_limit(wrong: Counts, sizes: Counts, largest: float, bet: float, confidence_level: float) -> float:
+def group_limit(
+    wrong: Counts | Floats, sizes: Counts | Floats, largest: float, bet: float, confidence_level: float
+) -> float:
     r"""Upper limit of a row-weighted error rate from groups of unequal size, valid for any number of them.
 
     With S errors among the M rows of a group the error rate is t = E[S] / E[M], so that E[M (t - S/M)] = 0: who bets on
@@ -150,38 +153,135 @@ def held_out_errors(
     rng: np.random.Generator,
     groups: Codes | None = None,
 ) -> HeldOut:
-    """Count the errors on held-out rows of a classifier that no choice made on them has touched.
+    """Count the errors on held-out rows of a classifier that no choice made on them has touched: see `Test`."""
+    return Test.of(whole, half, y, fold, row_weights, change, rng, groups).errors()
+
+
+@dataclass(frozen=True, eq=False)
+class Test:
+    """A classifier that was fixed before it saw the held-out rows: what it says of them, and of the rows that fixed it.
 
     The models of fold 0 have not seen the held-out rows, nor have those of the half stage, which decide on the other
-    rows the settings, the weights, and whether the library is used at all: where it errs there as often as always
-    naming the largest class, that is the classifier. Class probabilities are multiplied by `change`, for other class
-    shares than those here. Of groups of equal size one random row counts, of unequal size all rows of each.
+    rows, the free ones, whatever is to be decided: settings, weights, thresholds, and whether the library is used at
+    all.
+
+    Attributes
+    ----------
+    free, held : ndarray of shape (rows, C)
+        Class probabilities: of the half stage for the free rows, of all rows that are not held out for the held-out
+        ones. Of groups of equal size one random held-out row counts, of unequal size all rows of each.
+    y_free, y_held : ndarray
+    free_weights, held_weights : ndarray
+        Of rows in an average over the wanted class shares; their sum is 1.
+    groups : ndarray or None
+        Group of each held-out row, if they are of unequal size.
+    largest, bet : float
+        As in `HeldOut`.
     """
-    free, held = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
-    pool = Pool.fit(half, y, free)
-    missed = (pool.predict(half, free) * change).argmax(axis=1) != y[free]
-    n_classes = len(change)
-    shares = np.bincount(y[free], weights=row_weights[free], minlength=n_classes)
-    largest = int(shares.argmax())
-    constant = largest if row_weights[free] @ missed >= row_weights[free] @ (y[free] != largest) else None
-    size, bet = 1.0, 1.0
-    if groups is not None:
-        sizes = np.bincount(groups)
-        if sizes.min() == sizes.max():
-            held = np.intersect1d(held, one_of_each(groups, rng))
-            groups = None
-        else:
-            size, bet = float(sizes.max()), _bet(sizes[np.unique(groups[free])], len(np.unique(groups[held])))
-    named = largest if constant is not None else (pool.predict(whole, held) * change).argmax(axis=1)
-    wrong, truth = named != y[held], y[held]
-    if groups is None:
-        tested = np.bincount(truth, minlength=n_classes)
-        return HeldOut(np.bincount(truth[wrong], minlength=n_classes), tested, constant)
-    group = np.unique(groups[held], return_inverse=True)[1]
-    table = np.zeros((2, int(group.max()) + 1, n_classes), dtype=np.int64)
-    np.add.at(table[0], (group, truth), wrong)
-    np.add.at(table[1], (group, truth), 1)
-    return HeldOut(table[0], table[1], constant, size, bet)
+
+    __test__ = False  # no case of pytest
+
+    free: Floats
+    y_free: Codes
+    free_weights: Floats
+    held: Floats
+    y_held: Codes
+    held_weights: Floats
+    groups: Codes | None = None
+    largest: float = 1.0
+    bet: float = 1.0
+
+    @classmethod
+    def of(
+        cls,
+        whole: Stage,
+        half: Stage,
+        y: Codes,
+        fold: Codes,
+        row_weights: Floats,
+        change: Floats,
+        rng: np.random.Generator,
+        groups: Codes | None = None,
+    ) -> "Test":
+        """Of the stages of all rows and of half of them.
+
+        Probabilities are multiplied by `change`, for other class shares than those here.
+        """
+        free, held = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
+        pool = Pool.fit(half, y, free)
+        size, bet, group = 1.0, 1.0, None
+        if groups is not None:
+            sizes = np.bincount(groups)
+            if sizes.min() == sizes.max():
+                held = np.intersect1d(held, one_of_each(groups, rng))
+            else:
+                size, bet = float(sizes.max()), _bet(sizes[np.unique(groups[free])], len(np.unique(groups[held])))
+                group = np.unique(groups[held], return_inverse=True)[1]
+        return cls(
+            reweight(pool.predict(half, free), change),
+            y[free],
+            row_weights[free] / row_weights[free].sum(),
+            reweight(pool.predict(whole, held), change),
+            y[held],
+            row_weights[held] / max(row_weights[held].sum(), 1e-300),
+            group,
+            size,
+            bet,
+        )
+
+    def with_classes(self, codes: Codes) -> "Test":
+        """The same with the classes in another order: class c has had the code ``codes[c]``."""
+        new = np.argsort(codes)
+        return replace(
+            self, free=self.free[:, codes], y_free=new[self.y_free], held=self.held[:, codes], y_held=new[self.y_held]
+        )
+
+    def errors(self) -> HeldOut:
+        """Errors on the held-out rows.
+
+        Where the library errs as often on the free ones as always naming the largest class, that is the classifier.
+        """
+        n_classes, weights, truth = self.free.shape[1], self.free_weights, self.y_held
+        missed = self.free.argmax(axis=1) != self.y_free
+        largest = int(np.bincount(self.y_free, weights=weights, minlength=n_classes).argmax())
+        constant = largest if weights @ missed >= weights @ (self.y_free != largest) else None
+        wrong = (largest if constant is not None else self.held.argmax(axis=1)) != truth
+        if self.groups is None:
+            tested = np.bincount(truth, minlength=n_classes)
+            return HeldOut(np.bincount(truth[wrong], minlength=n_classes), tested, constant)
+        table = np.zeros((2, int(self.groups.max()) + 1, n_classes), dtype=np.int64)
+        np.add.at(table[0], (self.groups, truth), wrong)
+        np.add.at(table[1], (self.groups, truth), 1)
+        return HeldOut(table[0], table[1], constant, self.largest, self.bet)
+
+    def limit(
+        self,
+        losses: Floats,
+        free_losses: Floats,
+        confidence_level: float,
+        *,
+        two_valued: bool,
+        rows: Mask | None = None,
+    ) -> float:
+        """Upper limit of a mean loss between 0 and 1, from what each held-out row has lost; of some of the rows only.
+
+        Clopper and Pearson's where a loss is 0 or 1 (`two_valued`), otherwise that of betting (`group_limit`): the
+        losses of the free rows say what to stake.
+        """
+        rows = np.ones(len(losses), dtype=bool) if rows is None else rows
+        n = int(rows.sum())
+        if not n:
+            return 1.0
+        if self.groups is not None:
+            sizes = np.bincount(self.groups[rows])
+            return group_limit(
+                np.bincount(self.groups[rows], weights=losses[rows]), sizes, self.largest, self.bet, confidence_level
+            )
+        if two_valued:
+            return upper_limit(int(losses[rows].sum()), n, confidence_level)
+        spread = max(float(free_losses.var()) if len(free_losses) else 0.25, 1 / n)
+        bet = float(np.sqrt(2 * np.log(1 / (1 - confidence_level)) / (n * spread)))
+        return group_limit(losses[rows], np.ones(n), 1.0, bet, confidence_level)
 
 
 def _bet(free_sizes: RowNumbers, n_held: int) -> float:

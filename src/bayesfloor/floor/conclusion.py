@@ -16,11 +16,16 @@ from ..library.training import Learned
 from ..rows.dataset import Dataset
 from ..rows.labels import plain
 from ..utils.intervals import ConfidenceInterval
-from .ceiling import HeldOut, ceiling
+from .abstention import decline_points
+from .ceiling import HeldOut, Test, ceiling
+from .costs import CostMatrix, lowest_cost
 from .curve import FRACTIONS, Curve
 from .doubts import doubts, training_rows
+from .metrics import metrics_of
+from .predictions import Predictions
 from .result import CurvePoint, Estimate, FloorResult, LearnerScore
 from .rule import Evidence, judge, shrunk_shares
+from .subgroups import RowFigures
 
 __all__ = ["BALLS", "PLUG_IN", "Counted", "conclude", "pair_shares"]
 
@@ -41,6 +46,12 @@ class Counted:
         Errors on rows that no choice has touched.
     pairs : ndarray of shape (C, C)
     bounds : tuple of Bound
+    test : Test
+        The classifier that is certified, on the held-out rows of the sample; `is_plain`: they are a plain draw.
+    is_plain : bool
+    costs : CostMatrix or None
+    cost_losses : tuple of float or None
+        Loss and expected loss by these costs of all rows, if the library learned from a sample.
     posterior, labels, row_numbers : ndarray or None
         Of single rows, where they are at hand.
     """
@@ -52,6 +63,10 @@ class Counted:
     held_out: HeldOut
     pairs: Floats
     bounds: tuple[Bound, ...]
+    test: Test
+    is_plain: bool = True
+    costs: CostMatrix | None = None
+    cost_losses: tuple[float, float] | None = None
     posterior: Floats | None = None
     labels: Codes | None = None
     row_numbers: RowNumbers | None = None
@@ -89,6 +104,7 @@ def conclude(
     high = judgement.high if most is None else min(judgement.high, most)
     classes = tuple(plain(data.classes))
     stages = learned.fitted.stages
+    said = _predictions(data, learned, counted, evidence, priors, confidence_level)
     training = training_rows(stages[0].n_train, data.n_samples, settings["effort"])
     return FloorResult(
         floor=floor,
@@ -105,11 +121,16 @@ def conclude(
         posterior=counted.posterior,
         labels=counted.labels,
         row_numbers=counted.row_numbers,
+        row_figures=_row_figures(learned, counted, evidence),
+        yardsticks=tuple(metrics_of(said, classes)),
+        declining=decline_points(said, floor),
+        cost=None if counted.costs is None else lowest_cost(counted.costs, said, classes, counted.cost_losses),
         doubts=doubts(evidence, data, counted.bounds, certified, confidence_level, training=training, priors=priors),
         notes=(*remarks, *data.notes, *(f"left out: {name}" for name in learned.fitted.dropped)),
         evidence=evidence.to_dict(),
         settings={
             **settings,
+            **({} if priors is None else {"priors": "given"}),
             "rows": data.n_samples,
             "left_behind": learned.fitted.left_behind,
             "confidence_level": confidence_level,
@@ -117,6 +138,39 @@ def conclude(
             "seconds": round(time.perf_counter() - started, 3),
         },
     )
+
+
+def _predictions(
+    data: Dataset,
+    learned: Learned,
+    counted: Counted,
+    evidence: Evidence,
+    priors: Floats | None,
+    confidence_level: float,
+) -> Predictions:
+    """What was said of rows not seen, classes in sorted order."""
+    codes = learned.arrangement.codes
+    shares = data.priors if priors is None else priors
+    return Predictions(
+        P=[[P[:, codes] for P in repeat] for repeat in learned.P],
+        y=np.argsort(codes)[learned.labels],
+        weights=learned.row_weights,
+        test=counted.test.with_classes(codes),
+        n=min(evidence.n, len(learned.labels)),
+        n_features=evidence.n_features,
+        shares=shares,
+        shrunk_shares=shrunk_shares(data.class_counts) if priors is None else priors,
+        priors=priors,
+        confidence_level=confidence_level,
+        certifies=counted.is_plain,
+    )
+
+
+def _row_figures(learned: Learned, counted: Counted, evidence: Evidence) -> RowFigures | None:
+    """What each row adds, if the library learned from all of them."""
+    if counted.posterior is None or len(counted.posterior) != len(learned.labels):
+        return None
+    return RowFigures.of(learned.P, learned.labels, learned.arrangement.back, evidence)
 
 
 def _learning_curve(stages: Sequence[Stage], curve: Curve) -> tuple[CurvePoint, ...]:

@@ -7,12 +7,13 @@ import numpy as np
 
 from .._types import Codes, Floats
 from ..library.cross_fit import STAGES
+from .decisions import NAME_ONE, Decisions
 
-__all__ = ["FRACTIONS", "Curve", "stakes", "summarise"]
+__all__ = ["FRACTIONS", "PAIRS", "Curve", "confirmed_share", "row_stakes", "stakes", "summarise"]
 
 FRACTIONS = tuple(dict.fromkeys(fraction for fraction, _ in STAGES))
 # Stages whose decisions are compared: each with that of half its rows.
-_PAIRS = tuple(
+PAIRS = tuple(
     (i, j) for i, (larger, _) in enumerate(STAGES) for j, (smaller, _) in enumerate(STAGES) if smaller == larger / 2
 )
 _HELD = 5  # rows that hold the slope of labels on margins to 1, where hardly a decision is unsettled
@@ -47,20 +48,25 @@ class Curve:
     pooled_loss: float
 
     @classmethod
-    def of(cls, P: Sequence[Sequence[Floats]], y: Codes, weights: Floats) -> "Curve":
-        """Of pooled probabilities, by choice of folds and stage; rows count by their weights, which add up to 1."""
-        figures = np.array([[(*summarise(p, y, weights), _log_loss(p, y, weights)) for p in repeat] for repeat in P])
-        pairs = np.array([[_differ(repeat[i], repeat[j], y, weights) for i, j in _PAIRS] for repeat in P])
-        by_fraction = [[k for k, (i, _) in enumerate(_PAIRS) if STAGES[i][0] == f] for f in FRACTIONS[:-1]]
+    def of(cls, P: Sequence[Sequence[Floats]], y: Codes, weights: Floats, decisions: Decisions = NAME_ONE) -> "Curve":
+        """Of pooled probabilities, by choice of folds and stage; rows count by their weights, which add up to 1.
+
+        With other `decisions` than to name a class, an error is what a decision loses.
+        """
+        figures = np.array(
+            [[(*summarise(p, y, weights, decisions), _log_loss(p, y, weights)) for p in repeat] for repeat in P]
+        )
+        pairs = np.array([[_differ(repeat[i], repeat[j], y, weights, decisions) for i, j in PAIRS] for repeat in P])
+        by_fraction = [[k for k, (i, _) in enumerate(PAIRS) if STAGES[i][0] == f] for f in FRACTIONS[:-1]]
         changed, claimed, unsettled = (
             np.stack([pairs[:, own, figure].mean(axis=1) for own in by_fraction], axis=1) for figure in range(3)
         )
         repeated = np.zeros(2)
         if len(P) > 1:
             two = [(a[0], b[0]) for i, a in enumerate(P) for b in P[:i]]
-            repeated = np.mean([_differ(a, b, y, weights)[:2] for a, b in two], axis=0)
+            repeated = np.mean([_differ(a, b, y, weights, decisions)[:2] for a, b in two], axis=0)
         mean = np.asarray(sum(repeat[0] for repeat in P) / len(P))
-        pooled = summarise(mean, y, weights)[0], _log_loss(mean, y, weights)
+        pooled = summarise(mean, y, weights, decisions)[0], _log_loss(mean, y, weights)
         errors, plugins, losses = np.moveaxis(figures, 2, 0)
         return cls(errors, plugins, losses, changed, claimed, unsettled, repeated, *pooled)
 
@@ -97,10 +103,13 @@ class Curve:
         return float(figures[:, [i for i, (f, _) in enumerate(STAGES) if f == fraction]].mean())
 
 
-def summarise(P: Floats, y: Codes, weights: Floats) -> tuple[float, float]:
-    """Error of the most probable class, and mean of 1 - its probability; rows count by their weights."""
-    wrong = P.argmax(axis=1) != y
-    return float(weights @ wrong), float(weights @ (1 - P.max(axis=1)))
+def summarise(P: Floats, y: Codes, weights: Floats, decisions: Decisions = NAME_ONE) -> tuple[float, float]:
+    """Loss of the best decision by these probabilities, and what they expect it to be; rows count by their weights.
+
+    Of naming a class: error of the most probable one, and mean of 1 - its probability.
+    """
+    best = decisions.choose(P)
+    return float(weights @ (1 - decisions.gain(best, y))), float(weights @ (1 - decisions.expect(best, P)))
 
 
 def _log_loss(P: Floats, y: Codes, weights: Floats) -> float:
@@ -115,17 +124,28 @@ def stakes(larger: Floats, smaller: Floats, y: Codes, weights: Floats) -> tuple[
     (sum m^2 + 5) of it confirmed, the slope of v on m, held to 1 by five rows' worth. Where labels are noise the stages
     differ often, but nothing is won. Rows count by their weights, which add up to 1.
     """
-    _, claimed, confirmed = _differ(larger, smaller, y, weights)
+    _, claimed, confirmed = _differ(larger, smaller, y, weights, NAME_ONE)
     return claimed, confirmed
 
 
-def _differ(larger: Floats, smaller: Floats, y: Codes, weights: Floats) -> tuple[float, float, float]:
-    """Share of rows in which two stages name different classes; what is at stake there, claimed and confirmed."""
-    first, second, at = larger.argmax(axis=1), smaller.argmax(axis=1), np.arange(len(larger))
+def row_stakes(larger: Floats, smaller: Floats, y: Codes, decisions: Decisions) -> tuple[Floats, Floats, Floats]:
+    """Of each row: whether two stages decide differently, and m and v of `stakes`."""
+    first, second = decisions.choose(larger), decisions.choose(smaller)
     mean = (larger + smaller) / 2
-    margin = mean[at, first] - mean[at, second]
-    seen = (y == first).astype(np.float64) - (y == second)
-    rows = weights * len(y)
-    share = (rows @ (margin * seen) + _HELD) / (rows @ margin**2 + _HELD)
+    margin = decisions.expect(first, mean) - decisions.expect(second, mean)
+    seen = decisions.gain(first, y) - decisions.gain(second, y)
+    return (first != second).astype(np.float64), margin, seen
+
+
+def confirmed_share(margin: Floats, seen: Floats, rows: Floats) -> float:
+    """Share of what is claimed to be at stake that labels confirm; `rows` are weights that add up to the rows."""
+    return float((rows @ (margin * seen) + _HELD) / (rows @ margin**2 + _HELD))
+
+
+def _differ(
+    larger: Floats, smaller: Floats, y: Codes, weights: Floats, decisions: Decisions
+) -> tuple[float, float, float]:
+    """Share of rows in which two stages decide differently; what is at stake there, claimed and confirmed."""
+    differ, margin, seen = row_stakes(larger, smaller, y, decisions)
     claimed = float(weights @ np.abs(margin))
-    return float(weights @ (first != second)), claimed, float(share * claimed)
+    return float(weights @ differ), claimed, confirmed_share(margin, seen, weights * len(y)) * claimed

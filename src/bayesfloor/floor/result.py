@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,48 +11,21 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ..errors import DataError
+from ..rows.dataset import as_array
 from ..utils.intervals import Bound, ConfidenceInterval, share_error
+from .abstention import Abstention, DeclinePoint, abstain
 from .ceiling import Certificate
+from .costs import CostFloor
 from .doubts import Doubt, check_codes
+from .figures import CurvePoint, Estimate, LearnerScore, plain_value
+from .metrics import Metric, Metrics
+from .subgroups import RowFigures, Subgroups, column_values, rows_of, subgroups
 from .suspects import find_suspects
 
 __all__ = ["CurvePoint", "Estimate", "FloorResult", "LearnerScore"]
 
-_SCHEMA = 3
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A figure and what it rests on."""
-
-    name: str
-    value: float
-    rests_on: str
-
-
-@dataclass(frozen=True)
-class LearnerScore:
-    """A learner with its best settings: error and log-loss on rows it had not seen, weight in the pool."""
-
-    name: str  # with the settings
-    error: float
-    log_loss: float
-    weight: float
-    learner: str = ""  # without them
-
-    @property
-    def plain_name(self) -> str:
-        """What to call it in a sentence."""
-        return self.learner or self.name
-
-
-@dataclass(frozen=True)
-class CurvePoint:
-    """All classifiers, pooled, trained on so many rows: what they err, and what they expect to (their plug-in)."""
-
-    n_train: int
-    error: float
-    plugin: float
+_SCHEMA = 4
+_NOT_KEPT = "the result was made from scores, or saved by an older version. Estimate again from the table"
 
 
 @dataclass(frozen=True)
@@ -84,6 +57,10 @@ class FloorResult:
         Of the frame that was given; not kept in JSON.
     doubts : tuple of Doubt
         What speaks against taking the estimate at face value.
+    cost : CostFloor or None
+        The lowest expected cost, if `costs` were given.
+    yardsticks, declining : tuple
+        What `metrics` and `abstention` are made of.
     muted : tuple of Doubt
         Doubts that the user has muted: see `mute`.
     notes : tuple of str
@@ -124,6 +101,11 @@ class FloorResult:
     row_numbers: NDArray[np.int64] | None = field(default=None, compare=False, repr=False)
     index: Any = field(default=None, compare=False, repr=False)
     muted: tuple[Doubt, ...] = ()
+    cost: CostFloor | None = None
+    yardsticks: tuple[Metric, ...] = ()
+    declining: tuple[DeclinePoint, ...] = ()
+    row_figures: RowFigures | None = field(default=None, compare=False, repr=False)
+    source: Any = field(default=None, compare=False, repr=False)
 
     def mute(self, codes: Iterable[str] | str) -> "FloorResult":
         """The same result without the doubts that have these codes: you know of them, and they are not to count.
@@ -238,6 +220,70 @@ class FloorResult:
         weighted = P * (shares / np.array(self.priors))
         return np.asarray(weighted / weighted.sum(axis=1, keepdims=True))
 
+    def by(self, column: Any, *, predictions: Any = None, bins: int = 4) -> Subgroups:
+        """For whom: the error that the best rule cannot avoid within each subgroup of the rows.
+
+        Parameters
+        ----------
+        column : str, int or array-like of shape (N,)
+            A column of the table that was given, by name or position, or one value for each of its rows. Numbers with
+            more than twelve different values are cut into ranges with equally many rows.
+        predictions : array-like of shape (N,), optional
+            Of a model that has not seen these rows (cross-validated ones, say): gives its room in each subgroup.
+        bins : int
+            Ranges of numbers.
+
+        Returns
+        -------
+        Subgroups
+
+        Notes
+        -----
+        Needs single rows: not for results that were read from JSON or estimated from a sample of a large table.
+        """
+        if self.row_figures is None or self.labels is None:
+            raise DataError(
+                "subgroups need single rows, and this result has none: it was read from JSON, made from scores, or the "
+                "table was too large to keep them. Estimate again, from at most 65,536 rows, and call by() on that"
+            )
+        n, wrong = len(self.labels), None
+        values, name = column_values(self.source, column, n, self.row_numbers)
+        if predictions is not None:
+            given = rows_of(as_array(predictions, "predictions"), n, self.row_numbers, "predictions")
+            wrong = np.array([str(label) for label in given]) != np.array([str(c) for c in self.classes])[self.labels]
+        level = self.interval.confidence_level
+        return subgroups(values, name, self.row_figures, self.floor, level, bins=bins, model_wrong=wrong)
+
+    def abstention(self, shares: Any = None) -> Abstention:
+        """If it may decline: the lowest error on accepted cases over the share of cases that are declined.
+
+        Parameters
+        ----------
+        shares : sequence of float, optional
+            Shares to decline: 0.05, 0.1, 0.2, 0.3 and 0.5 if none are given. What is certified holds for all of them
+            together, and is the tighter the fewer there are.
+
+        Returns
+        -------
+        Abstention
+        """
+        if not self.declining:
+            raise DataError(f"nothing was kept about declining: {_NOT_KEPT}")
+        given = np.array(self.priors) if self.settings.get("priors") else None
+        return abstain(self.declining, shares, self.floor, given, self.interval.confidence_level)
+
+    def metrics(self) -> Metrics:
+        """Other yardsticks: the best balanced accuracy, top-2 error, log-loss, Brier score, AUC and F1 of each class.
+
+        Returns
+        -------
+        Metrics
+            Each with an interval, and what a classifier was seen to reach on held-out rows.
+        """
+        if not self.yardsticks:
+            raise DataError(f"no other metrics were kept: {_NOT_KEPT}")
+        return Metrics(self.yardsticks)
+
     def row_number(self, position: int) -> int:
         """Number, from 0, in the table that was given, of a row of `posterior`."""
         return position if self.row_numbers is None else int(self.row_numbers[position])
@@ -287,6 +333,8 @@ class FloorResult:
         if pairs and len(self.classes) > 2 and self.floor > 0:
             listed = ", ".join(f"{a} and {b} {share / self.floor:.0%}" for a, b, share in pairs)
             lines.append(f"Pairs that make the floor: {listed}.")
+        if self.cost is not None:
+            lines += ["", str(self.cost), ""]
         lines += [f"- doubt ({doubt.severity}, {doubt.code}): {doubt.sentence}" for doubt in self.doubts]
         if self.muted:
             lines.append(f"- muted: {', '.join(doubt.code for doubt in self.muted)}")
@@ -395,9 +443,9 @@ class FloorResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; single rows are left out."""
-        single_rows = ("posterior", "labels", "row_numbers", "index")
+        single_rows = ("posterior", "labels", "row_numbers", "index", "row_figures", "source")
         kept = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in single_rows}
-        plain = {name: _plain(value) for name, value in kept.items()}
+        plain = {name: plain_value(value) for name, value in kept.items()}
         return {"schema": _SCHEMA, **plain}
 
     def to_json(self) -> str:
@@ -411,6 +459,7 @@ class FloorResult:
         title: str | None = None,
         comparison: Any = None,
         table: Any = None,
+        by: Any = None,
         force: bool = False,
     ) -> Any:
         """Write the report, one HTML page that needs no network; without a path its text is returned.
@@ -423,6 +472,8 @@ class FloorResult:
             Of `compare`: draws the model beside the floor.
         table : Table or pandas.DataFrame, optional
             What the data were read from: gives row numbers of the file, its columns, and the values of single rows.
+        by : Subgroups, optional
+            Of `by`: shows for whom the floor is how high.
         force : bool
             Overwrite any existing file. An older report is overwritten without it, so that a cell of a notebook can be
             run again; other files are not.
@@ -437,7 +488,7 @@ class FloorResult:
         if path is not None:
             force = force or is_own(path, OWN_PAGE)
             check_writable(path, force=force)
-        page = render(self, title=title, comparison=comparison, table=table)
+        page = render(self, title=title, comparison=comparison, table=table, by=by)
         return page if path is None else write_file(path, page, force=force)
 
     @classmethod
@@ -446,15 +497,3 @@ class FloorResult:
         from .saved import read_result
 
         return read_result(text)
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "__dataclass_fields__"):
-        return {name: _plain(entry) for name, entry in asdict(value).items()}
-    if isinstance(value, tuple):
-        return [_plain(v) for v in value]
-    if value is None or isinstance(value, bool | int | float | str | dict):
-        return value
-    if isinstance(value, np.generic) and value.dtype.kind not in "mM":  # JSON has no dates
-        return value.item()
-    return str(value)

@@ -52,6 +52,8 @@ class LabelledRows:
         In the file, if not all its rows are here.
     index : pandas.Index, optional
         Of the frame that was given.
+    source : Table, frame or array, optional
+        What the rows were taken from, if it is in memory.
     client : distributed.Client, optional
         Of the cluster on which models are trained, if not on this machine.
     n_repeated, n_copies : int
@@ -66,6 +68,7 @@ class LabelledRows:
     groups: Codes | None = None
     row_numbers: RowNumbers | None = None
     index: Any = None
+    source: Any = None
     client: Any = None
     n_repeated: int = 0
     n_copies: int = 0
@@ -255,6 +258,7 @@ def _rows_in_memory(X: Any, y: Any, target: Any, groups: Any, request: Request, 
             X.path, target=X.target, drop=X.drop, keep=X.keep, groups=named, header=X.header, progress=request.progress
         )
         target = None
+    source = X
     if target is not None or isinstance(X, str | os.PathLike) or hasattr(X, "columns"):
         from ..tables.table import as_arrays  # pandas: only where there is a table
 
@@ -262,7 +266,7 @@ def _rows_in_memory(X: Any, y: Any, target: Any, groups: Any, request: Request, 
         _check_all_are_learned_from(groups, run)  # those of a Table
     data = validate(X, y)
     codes = None if groups is None else check_groups(groups, data.n_samples)
-    return replace(_checked_rows(data, codes, notes, row_numbers, request, run), index=index)
+    return replace(_checked_rows(data, codes, notes, row_numbers, request, run), index=index, source=source)
 
 
 def _checked_rows(

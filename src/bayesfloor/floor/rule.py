@@ -10,7 +10,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import ndtri
@@ -28,9 +28,11 @@ __all__ = [
     "ScoreSpace",
     "arm",
     "check_carried",
+    "doubt_arms",
     "highest_level",
     "judge",
     "point",
+    "point_weight",
     "shrunk_shares",
 ]
 
@@ -99,7 +101,7 @@ class Evidence:
     repeated: float
 
     @classmethod
-    def of(cls, curve: Curve, **others: Any) -> "Evidence":
+    def of(cls, curve: Curve, **others: Any) -> Self:
         """Of a learning curve, and what else there is."""
         unsettled = curve.unsettled.mean(axis=0)
         return cls(
@@ -265,13 +267,17 @@ def _centred_logs(P: Floats) -> Floats:
     return np.asarray(logs - logs.mean(axis=1, keepdims=True))
 
 
-def judge(evidence: Evidence, confidence_level: float) -> Judgement:
-    """Combine the figures by the stored rule; the interval is as wide as problems with a known floor have shown."""
+def judge(evidence: Evidence, confidence_level: float, most: float | None = None) -> Judgement:
+    """Combine the figures by the stored rule; the interval is as wide as problems with a known floor have shown.
+
+    It ends at `most`: if not given, at the error of naming one of classes that are equally frequent.
+    """
     rule = _rule()
     floor = point(evidence, rule["weights"])
     below, above = (arm(evidence, rule[side], rule["levels"], confidence_level) for side in ("below", "above"))
     # The largest share is itself only known up to sampling noise: the interval may pass it, the floor may not.
-    return Judgement(floor, max(0.0, floor - below), min(1 - 1 / evidence.n_classes, floor + above))
+    most = 1 - 1 / evidence.n_classes if most is None else most
+    return Judgement(floor, max(0.0, floor - below), min(most, floor + above))
 
 
 def point(evidence: Evidence, weights: dict[str, float]) -> float:
@@ -289,6 +295,24 @@ def arm(evidence: Evidence, side: dict[str, Any], levels: list[float], confidenc
     length = sum(weight * signs[name] for name, weight in side["signs"].items())
     noise = float(ndtri((1 + confidence_level) / 2)) * evidence.sampling
     return max(noise, float(np.interp(confidence_level, levels, side["factors"])) * length)
+
+
+def point_weight() -> float:
+    """What the point rule takes off the error for each point that is unsettled."""
+    return -float(_rule()["weights"]["unsettled"])
+
+
+def doubt_arms(evidence: Evidence, error: float, claimed: float, unsettled: float) -> tuple[float, float]:
+    """Lengths of both arms at 95 % for a part of the rows with these figures, but for sampling noise.
+
+    What the part cannot tell by itself, how much was learned and how surely, is as of all rows.
+    """
+    whole = evidence.signs()
+    share = error / evidence.error if evidence.error > 0 else 0.0
+    signs = {name: share * value for name, value in whole.items()}
+    signs.update(sampling=0.0, claimed=claimed, unsettled=max(0.0, unsettled))
+    below, above = (sum(w * signs[name] for name, w in _rule()[side]["signs"].items()) for side in ("below", "above"))
+    return float(below), float(above)
 
 
 def highest_level() -> float:

@@ -5,16 +5,20 @@ import math
 from typing import Any
 
 from ..errors import DataError
-from ..utils.checks import brief, check_fraction, check_number
+from ..utils.checks import brief, check_fraction, check_number, check_whole
 from ..utils.intervals import Bound, ConfidenceInterval
+from .abstention import DeclinePoint
 from .ceiling import Certificate
+from .costs import CostFloor
 from .doubts import SEVERITIES, Doubt, unknown_doubt
+from .metrics import Metric
 from .result import CurvePoint, Estimate, FloorResult, LearnerScore
 
 __all__ = ["read_result"]
 
 _ROUNDING = 1e-6
-_SCHEMAS = (1, 2, 3)  # that can be read: 1 has no certificate, 1 and 2 have sentences for doubts
+# That can be read: 1 has no certificate, 1 and 2 have sentences for doubts, 1 to 3 no costs, metrics and declining.
+_SCHEMAS = (1, 2, 3, 4)
 _KINDS: dict[str, Any] = {
     "estimates": Estimate,
     "bounds": Bound,
@@ -43,11 +47,25 @@ def read_result(text: str) -> FloorResult:
         for name in ("classes", "priors", "notes"):
             values[name] = tuple(values[name])
         values["pair_error"] = tuple(map(tuple, values["pair_error"]))
+        if values.get("cost") is not None:
+            values["cost"] = CostFloor(**_tuples(values["cost"], interval=ConfidenceInterval))
+        values["yardsticks"] = tuple(
+            Metric(**_tuples(entry, interval=ConfidenceInterval)) for entry in values.get("yardsticks", ())
+        )
+        values["declining"] = tuple(DeclinePoint(**_tuples(entry)) for entry in values.get("declining", ()))
         result = FloorResult(**values)
         _check(result)
         return result
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError, OverflowError) as error:
         raise DataError(f"this is not a result of bayesfloor ({brief(error)})") from None
+
+
+def _tuples(entry: dict[str, Any], **kinds: Any) -> dict[str, Any]:
+    """Lists of a record as tuples, and records in it as what they are."""
+    read = {name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()}
+    if "matrix" in read:
+        read["matrix"] = tuple(map(tuple, read["matrix"]))
+    return {**read, **{name: kind(**entry[name]) for name, kind in kinds.items()}}
 
 
 def _check(result: FloorResult) -> None:
@@ -80,8 +98,50 @@ def _check(result: FloorResult) -> None:
         raise ValueError(f"shares of the classes add up to {sum(result.class_error)}, not to {result.floor}")
     if result.floor > result.majority_error + _ROUNDING:
         raise ValueError(f"the floor {result.floor} is above the error of naming the largest class")
+    _check_parts(result)
     json.dumps(result.to_dict(), allow_nan=False)  # numbers like 1e999 are read as infinite
     str(result)  # what it prints rests on more than these
+
+
+def _check_parts(result: FloorResult) -> None:
+    """Costs, metrics and what is known about declining."""
+    n = len(result.classes)
+    for metric in result.yardsticks:
+        _check_fields(Metric, metric)
+        _check_inside(metric.name, metric.value, metric.interval, 0)
+        for value in (metric.reached, *metric.figures.values()):
+            if value is not None:
+                check_number(metric.name, value, 0)
+    for point in result.declining:
+        for name in ("share", "error", "low", "high", "doubt"):
+            check_number(name, getattr(point, name), -_ROUNDING, 1 + _ROUNDING)
+        sizes = {len(counts) for counts in (point.declined, point.wrong, point.tested)}
+        if len(sizes) > 1 or not sizes <= {0, 1, n}:
+            raise ValueError(f"these are no counts: {point}")
+        for declined, wrong, tested in zip(point.declined, point.wrong, point.tested, strict=True):
+            if not 0 <= check_whole("rows declined", declined, 0) + check_whole("errors", wrong, 0) <= tested:
+                raise ValueError(f"these are no counts: {point}")
+        for limit in point.limits or ():
+            check_number("a limit", limit, 0, 1)
+    if result.declining:
+        result.abstention()
+    if result.cost is not None:
+        cost = result.cost
+        _check_fields(CostFloor, cost)
+        _check_inside("lowest cost", cost.floor, cost.interval, -math.inf)
+        if {len(cost.shares), len(cost.matrix)} != {len(cost.decisions)} or {len(r) for r in cost.matrix} != {n}:
+            raise ValueError("costs must have a row for each decision and a column for each class")
+        for value in (*cost.shares, *(value for row in cost.matrix for value in row), cost.ceiling):
+            if value is not None:
+                check_number("a cost", value, -math.inf)
+        if not all(isinstance(name, str) for name in cost.decisions) or len(cost.classes) != n:
+            raise TypeError("decisions must have names, and classes must be those of the result")
+
+
+def _check_inside(name: str, value: float, interval: ConfidenceInterval, least: float) -> None:
+    low, value, high = (check_number(name, number, least) for number in (interval.low, value, interval.high))
+    if not low <= value <= high:
+        raise ValueError(f"{name} {value} lies outside its interval")
 
 
 def _check_fields(kind: type, record: Any) -> None:

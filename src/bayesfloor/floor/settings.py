@@ -131,7 +131,7 @@ class Request:
     ----------
     classifiers : mapping
         The user's, by name.
-    priors, effort, confidence_level, seed, n_jobs, progress
+    priors, costs, effort, confidence_level, seed, n_jobs, progress
         As in `estimate`.
     started : float
         When.
@@ -139,6 +139,7 @@ class Request:
 
     classifiers: Mapping[str, Any]
     priors: Any
+    costs: Any
     effort: str
     confidence_level: float
     seed: int

@@ -15,6 +15,7 @@ from ..errors import DataTypeError, ParameterError
 from ..floor._compare import Comparison
 from ..floor.doubts import Doubt
 from ..floor.result import FloorResult
+from ..floor.subgroups import Subgroups
 from . import frames, pictures
 from .advice import n_suspects, next_steps
 
@@ -43,11 +44,18 @@ _COLOURS = {
 
 
 def render(
-    result: FloorResult, *, title: str | None = None, comparison: Comparison | None = None, table: Any = None
+    result: FloorResult,
+    *,
+    title: str | None = None,
+    comparison: Comparison | None = None,
+    table: Any = None,
+    by: Subgroups | None = None,
 ) -> str:
     """Text of the page; see `FloorResult.to_html`."""
     if comparison is not None and not isinstance(comparison, Comparison):
         raise DataTypeError(f"comparison must be what compare returns, got {type(comparison).__name__}")
+    if by is not None and not isinstance(by, Subgroups):
+        raise DataTypeError(f"by must be what FloorResult.by returns, got {type(by).__name__}")
     missing = [name for name in ("jinja2", "matplotlib") if find_spec(name) is None]
     if missing:
         raise ParameterError(f"the report needs {' and '.join(missing)}: pip install {' '.join(missing)}")
@@ -71,9 +79,11 @@ def render(
         n_rows=_n_rows(result),
         classes=_classes(result),
         n_classes_shown=_CLASSES,
-        pictures={key: Markup(svg) for key, svg in _pictures(result, comparison).items()},
+        pictures={key: Markup(svg) for key, svg in _pictures(result, comparison, by).items()},
         estimates=frames.estimates_rows(result),
         pairs=frames.pairs_rows(result, 15),
+        abstention=result.abstention() if result.declining else None,
+        by=by,
         hardest=hardest,
         suspects=suspects,
         has_values=any(row["values"] for row in hardest or ()),
@@ -90,7 +100,7 @@ def render(
     return page
 
 
-def _pictures(result: FloorResult, comparison: Comparison | None) -> dict[str, str]:
+def _pictures(result: FloorResult, comparison: Comparison | None, by: Subgroups | None) -> dict[str, str]:
     """Each picture twice, for wide and for narrow screens."""
     n_estimates = len(frames.estimates_rows(result))
     height = 1.75 if comparison is None else 2.4
@@ -110,6 +120,12 @@ def _pictures(result: FloorResult, comparison: Comparison | None) -> dict[str, s
     if shown:
         wide = (min(7.6, 2.4 + 0.6 * shown), 1.2 + 0.34 * shown)
         drawn["pairs"] = (lambda ax: pictures.plot_pairs(result, n_classes=_DRAWN, ax=ax), wide, (4.0, 1.2 + 0.4 * few))
+    if result.declining:
+        curve = result.abstention()
+        drawn["abstention"] = (lambda ax: pictures.plot_abstention(curve, ax=ax), (7.6, 3.3), (4.0, 3.2))
+    if by is not None:
+        high = 0.8 + 0.34 * len(by)
+        drawn["by"] = (lambda ax: pictures.plot_subgroups(by, label_length=16, ax=ax), (7.6, high), (4.0, high))
     heard = _descriptions(result, comparison)
     found = {}
     for name, (draw, wide, narrow) in drawn.items():
@@ -134,6 +150,8 @@ def _descriptions(result: FloorResult, comparison: Comparison | None) -> dict[st
         "estimates": "Estimates and bounds as points and lines on one scale; the table below has the same figures.",
         "curve": f"Error of the pooled classifiers against training rows: {points}. "
         f"The floor is drawn at {result.floor:.1%}.",
+        "abstention": "The lowest error on accepted cases over the share declined; the table below has the figures.",
+        "by": "The floor of each subgroup as a point with its interval; the table below has the figures.",
         "pairs": "Heat map of which class is taken for which; the table below lists the largest.",
     }
 

@@ -13,17 +13,21 @@ import numpy as np
 
 from ..errors import DataError, ParameterError
 from ..floor._compare import Comparison
+from ..floor.abstention import Abstention
 from ..floor.result import FloorResult
+from ..floor.subgroups import Subgroups
 from .frames import estimates_rows, extrapolation, floor_rows, learning_curve_rows
 
 __all__ = [
     "classes_that_matter",
     "describe_floor",
     "page_svg",
+    "plot_abstention",
     "plot_estimates",
     "plot_floor",
     "plot_learning_curve",
     "plot_pairs",
+    "plot_subgroups",
     "short_label",
     "svg",
 ]
@@ -252,6 +256,89 @@ def plot_pairs(result: FloorResult, *, n_classes: int = 15, label_length: int = 
     ax.set_xlabel("taken for")
     ax.set_ylabel("class")
     _hide_spines(ax)
+    return ax
+
+
+def plot_abstention(abstention: Abstention, *, ax: Any = None) -> Any:
+    """Draw the lowest error on accepted cases over the share declined, and the certified pairs.
+
+    Parameters
+    ----------
+    abstention : Abstention
+        Of `FloorResult.abstention`.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    ax = _axes(ax, (7.6, 3.4))
+    points = abstention.points
+    shares = [point.share for point in points]
+    ax.fill_between(
+        shares,
+        [point.interval.low for point in points],
+        [point.interval.high for point in points],
+        color=ACCENT,
+        alpha=0.15,
+        linewidth=0,
+    )
+    ax.plot([0.0, *shares], [abstention.floor, *(point.error for point in points)], color=ACCENT, linewidth=2)
+    ax.plot(shares, [point.error for point in points], "o", color=ACCENT, markersize=7, markeredgecolor=PAPER)
+    certified = [point for point in points if point.certified_share is not None]
+    ax.plot(
+        [point.certified_share for point in certified],
+        [point.certified_error for point in certified],
+        "s",
+        color=MODEL,
+        markersize=6,
+        markeredgecolor=PAPER,
+        label="certified together",
+    )
+    ax.set_xlim(left=0)
+    ax.set_ylim(bottom=0)
+    for axis in (ax.xaxis, ax.yaxis):
+        _percent_axis(axis)
+    ax.set_xlabel("cases declined")
+    ax.set_ylabel("error on the others")
+    ax.grid(color=LINE, linewidth=0.5, alpha=0.6)
+    if certified:
+        ax.legend(frameon=False, labelcolor=INK)
+    _hide_spines(ax, "bottom", "left")
+    return ax
+
+
+def plot_subgroups(subgroups: Subgroups, *, label_length: int = 24, ax: Any = None) -> Any:
+    """Draw the floor of each subgroup with its interval, and the error of the model.
+
+    Parameters
+    ----------
+    subgroups : Subgroups
+        Of `FloorResult.by`.
+    label_length : int
+        Longer names are cut.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    groups = subgroups.groups
+    ax = _axes(ax, (7.6, 1.0 + 0.34 * len(groups)))
+    ax.axvline(subgroups.floor, color=ACCENT, linewidth=1.2)
+    for y, group in enumerate(groups):
+        ax.plot([group.interval.low, group.interval.high], [y, y], color=ACCENT, linewidth=2, solid_capstyle="butt")
+        ax.plot([group.floor], [y], "o", color=ACCENT, markersize=7, markeredgecolor=PAPER)
+        if group.model_error is not None:
+            ax.plot([group.model_error], [y], "D", color=MODEL, markersize=6, markeredgecolor=PAPER)
+    ax.set_yticks(range(len(groups)), [short_label(group.name, label_length) for group in groups], parse_math=False)
+    ax.set_ylim(len(groups) - 0.5, -0.5)
+    ax.set_xlim(left=0)
+    _percent_axis(ax.xaxis)
+    ax.set_xlabel("error within the subgroup")
+    _hide_spines(ax, "bottom")
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="x", color=LINE, linewidth=0.5, alpha=0.6)
     return ax
 
 
