@@ -26,6 +26,7 @@ from .errors import ClusterError as ClusterError
 from .errors import DataError as DataError
 from .errors import DataTypeError as DataTypeError
 from .errors import ParameterError as ParameterError
+from .floor._column_values import column_values as column_values
 from .floor._compare import Comparison as Comparison
 from .floor._compare import compare as compare
 from .floor._estimate import estimate as estimate
@@ -34,6 +35,7 @@ from .floor._gate import Gate as Gate
 from .floor._gate import gate as gate
 from .floor._plan import Plan as Plan
 from .floor._plan import plan as plan
+from .floor.columns import ColumnValues as ColumnValues
 from .floor.noise import noise_check as noise_check
 from .floor.result import FloorResult as FloorResult
 from .floor.settings import Run as Run

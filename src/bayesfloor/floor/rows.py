@@ -29,7 +29,7 @@ from .settings import Request, Run
 if TYPE_CHECKING:
     from ..rows.dask_blocks import Reader
 
-__all__ = ["FileRows", "LabelledRows", "Sample", "frame_index", "open_rows"]
+__all__ = ["FileRows", "LabelledRows", "Sample", "frame_index", "named_labels", "open_rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +197,7 @@ class FileRows:
 @contextmanager
 def open_rows(X: Any, y: Any, target: Any, groups: Any, request: Request, run: Run) -> Iterator[LabelledRows]:
     """Rows as the user gave them, checked; what was opened for them is closed at the end."""
-    y, target = _named_labels(X, y, target)
+    y, target = named_labels(X, y, target)
     if isinstance(X, str | os.PathLike) and y is None:
         X = FileRows(Path(X), target)
     _check_all_are_learned_from(groups, run)
@@ -219,7 +219,7 @@ def open_rows(X: Any, y: Any, target: Any, groups: Any, request: Request, run: R
         yield _rows_in_memory(X, y, target, groups, request, run)
 
 
-def _named_labels(X: Any, y: Any, target: Any) -> tuple[Any, Any]:
+def named_labels(X: Any, y: Any, target: Any) -> tuple[Any, Any]:
     """Labels and target, where the second argument may be the name of a column."""
     if not isinstance(y, str):
         return y, target
