@@ -1,5 +1,6 @@
 """Problems whose floor is known exactly with any of their columns left out: redundant, irrelevant, interacting, leaked."""
 
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -26,7 +27,7 @@ class ColumnProblem:
 
     def sample(self, n: int, seed: int) -> Labelled:
         """Rows and labels."""
-        return self.draw(n, np.random.default_rng(seed))
+        return self.draw(n, np.random.default_rng([seed, zlib.crc32(self.name.encode())]))
 
     def floor(self, units: Sequence[str]) -> float:
         """The lowest error with these columns alone."""
@@ -178,7 +179,7 @@ def ring() -> ColumnProblem:
 
     @cache
     def quadrature() -> dict[frozenset[str], float]:
-        """Sums over grids of 1 + x2 + x1 + x3 with steps of 0.025, 0.025 and 0.05: exact to 1e-5."""
+        """Sums over grids of 1 + x2 + x1 + x3 with steps of 0.025, 0.025 and 0.05: exact to 1e-5 (halving the steps changes nothing)."""
         step, step3 = 0.025, 0.05
         x = np.arange(-5, 5 + step / 2, step)
         z = np.arange(-4, 40, step3)

@@ -29,6 +29,10 @@ from .errors import ParameterError as ParameterError
 from .floor._column_values import column_values as column_values
 from .floor._compare import Comparison as Comparison
 from .floor._compare import compare as compare
+from .floor._compare_features import FeatureComparison as FeatureComparison
+from .floor._compare_features import compare_features as compare_features
+from .floor._compare_results import FloorChange as FloorChange
+from .floor._compare_results import compare_results as compare_results
 from .floor._estimate import estimate as estimate
 from .floor._from_scores import from_scores as from_scores
 from .floor._gate import Gate as Gate

@@ -202,6 +202,8 @@ class _Values:
         # The class that is named where nothing is known: the largest by what rows count.
         shares = np.bincount(self.labels, weights=rows.weights)
         self.constant = Errors(self.labels != int(shares.argmax()))
+        # The largest of several counted shares is too large on average, and its error too small.
+        self.shift = result.majority_error - rows.mean(self.constant.wrong)
 
     @classmethod
     def of(
@@ -222,7 +224,7 @@ class _Values:
         found = []
         for name, places in units.items():
             loss, only = without[name], alone[name]
-            gain = difference(self.constant, only, self.rows, self.level)
+            gain = self._gain(only)
             distance = difference(only, self.whole, self.rows, self.level)
             error = self.rows.mean(only.wrong)
             interval = score_interval(error, self.n, self.level)
@@ -262,20 +264,19 @@ class _Values:
         tables = {name: table for name, table in tables.items() if len(table)}
         P = self._learn(tables, workers, "columns left out")
         errors = {**nothing_left, **{name: self._errors(p) for name, p in P.items()}}
-        found = {name: difference(errors[name], self.whole, self.rows, self.level) for name in units}
+        uncorrected = Errors(self.whole.wrong)
+        found = {name: difference(errors[name], uncorrected, self.rows, self.level) for name in units}
+        found.update({name: self._gain(uncorrected) for name in nothing_left})
         # What is unsettled matters where something is lost: models of half of the rows, for those alone.
         lost = {
             name: tables[name]
             for name, loss in found.items()
-            if name in tables and self._raw(errors[name]) > _DOUBTFUL * loss.standard_error
+            if name in tables and loss.value > _DOUBTFUL * loss.standard_error
         }
         for name, half in self._learn(lost, workers, "columns that matter", 0.5).items():
             settled = Errors.of(P[name], self.labels, self.rows, half)
             found[name] = difference(settled, self.whole, self.rows, self.level)
         return found
-
-    def _raw(self, errors: Errors) -> float:
-        return self.rows.mean(errors.wrong) - self.rows.mean(self.whole.wrong)
 
     def _learn(
         self, tables: Mapping[str, RowNumbers], workers: Workers, stage: str, fraction: float = 1.0
@@ -287,6 +288,10 @@ class _Values:
         """What is wrong with each alone."""
         found = self.reduced.alone(list(units.values()), ALONE, workers, "columns alone", self.request.progress)
         return {name: self._errors(P) for name, P in zip(units, found, strict=True)}
+
+    def _gain(self, errors: Errors) -> Difference:
+        """On naming the largest class."""
+        return difference(self.constant, errors, self.rows, self.level, shift=self.shift)
 
     def _errors(self, P: Floats) -> Errors:
         return Errors.of(P, self.labels, self.rows)
@@ -300,7 +305,7 @@ class _Values:
         made = []
         for names, P in zip(pairs, learned, strict=True):
             errors = self._errors(P)
-            gain = difference(self.constant, errors, self.rows, self.level)
+            gain = self._gain(errors)
             made.append(ColumnPair(names, self.rows.mean(errors.wrong), gain.value, gain.interval))
         return tuple(sorted(made, key=lambda pair: -pair.gain))
 

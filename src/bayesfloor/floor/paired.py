@@ -107,23 +107,24 @@ class Difference:
 
 
 def difference(
-    more: Errors, fewer: Errors, rows: RowWeights, confidence_level: float, *, least: float = 0.0
+    more: Errors, fewer: Errors, rows: RowWeights, confidence_level: float, *, least: float = 0.0, shift: float = 0.0
 ) -> Difference:
     """How much higher the floor is that `more` comes from; the interval ends at `least`, the estimate does not.
 
     The correction of the rule is weighed by how surely there is a difference at all: where two pools hardly differ,
     what is unsettled in each is the same but for chance. The interval is that of Bonett and Price (2012) for paired
     shares, who add a row to each kind of those that one of the two gets wrong, so that no difference among N rows is
-    not taken for none among all; the correction is as uncertain as it is large.
+    not taken for none among all; the correction is as uncertain as it is large. So is `shift`, by which the difference
+    is known to be counted too low.
     """
     gaps = more.wrong.astype(np.float64) - fewer.wrong
     raw, variance = rows.mean(gaps), rows.variance(gaps) + _ADDED * rows.of_one
     error = float(np.sqrt(variance))
-    sure = float(np.clip(raw / (_SURELY * error), 0.0, 1.0))
+    sure = min(1.0, abs(raw) / (_SURELY * error))
     correction = sure * (fewer.excess - more.excess)
-    value = raw + correction
+    value = raw + correction + shift
     z = float(ndtri((1 + confidence_level) / 2))
-    arm = float(np.hypot(z * error, correction))
+    arm = float(np.hypot(z * error, np.hypot(correction, shift)))
     # An interval that would end below the least possible reaches as far as that of no row on which one of the two errs.
     shortest = z * float(np.sqrt(_ADDED * rows.of_one))
     low, high = max(least, value - arm), max(least + shortest, value + arm)

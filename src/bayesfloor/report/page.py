@@ -13,10 +13,12 @@ import numpy as np
 
 from ..errors import DataTypeError, ParameterError
 from ..floor._compare import Comparison
+from ..floor.columns import ColumnValues
 from ..floor.doubts import Doubt
 from ..floor.result import FloorResult
 from . import frames, pictures
 from .advice import n_suspects, next_steps
+from .columns import describe_columns, plot_columns
 
 __all__ = ["OWN_PAGE", "render"]
 
@@ -30,6 +32,7 @@ _CELLS, _LONGEST_NAME = 12, 30  # values of a row that are shown, and how long t
 _MOST_SERIOUS_FIRST = ("serious", "caution", "note")
 _LONGEST, _LONGEST_LABEL = 200, 60  # characters of a text and of a label
 _DRAWN, _DRAWN_NARROW = 15, 7  # classes in the heat map, on a wide and on a narrow screen
+_DRAWN_COLUMNS = 20  # columns with a bar
 
 _COLOURS = {
     pictures.INK: "var(--ink)",
@@ -43,11 +46,19 @@ _COLOURS = {
 
 
 def render(
-    result: FloorResult, *, title: str | None = None, comparison: Comparison | None = None, table: Any = None
+    result: FloorResult,
+    *,
+    title: str | None = None,
+    comparison: Comparison | None = None,
+    column_values: ColumnValues | None = None,
+    table: Any = None,
 ) -> str:
     """Text of the page; see `FloorResult.to_html`."""
     if comparison is not None and not isinstance(comparison, Comparison):
         raise DataTypeError(f"comparison must be what compare returns, got {type(comparison).__name__}")
+    if column_values is not None and not isinstance(column_values, ColumnValues):
+        kind = type(column_values).__name__
+        raise DataTypeError(f"column_values must be what column_values returns, got {kind}")
     missing = [name for name in ("jinja2", "matplotlib") if find_spec(name) is None]
     if missing:
         raise ParameterError(f"the report needs {' and '.join(missing)}: pip install {' '.join(missing)}")
@@ -71,7 +82,8 @@ def render(
         n_rows=_n_rows(result),
         classes=_classes(result),
         n_classes_shown=_CLASSES,
-        pictures={key: Markup(svg) for key, svg in _pictures(result, comparison).items()},
+        pictures={key: Markup(svg) for key, svg in _pictures(result, comparison, column_values).items()},
+        column_values=column_values,
         estimates=frames.estimates_rows(result),
         pairs=frames.pairs_rows(result, 15),
         hardest=hardest,
@@ -90,7 +102,9 @@ def render(
     return page
 
 
-def _pictures(result: FloorResult, comparison: Comparison | None) -> dict[str, str]:
+def _pictures(
+    result: FloorResult, comparison: Comparison | None, column_values: ColumnValues | None
+) -> dict[str, str]:
     """Each picture twice, for wide and for narrow screens."""
     n_estimates = len(frames.estimates_rows(result))
     height = 1.75 if comparison is None else 2.4
@@ -111,6 +125,10 @@ def _pictures(result: FloorResult, comparison: Comparison | None) -> dict[str, s
         wide = (min(7.6, 2.4 + 0.6 * shown), 1.2 + 0.34 * shown)
         drawn["pairs"] = (lambda ax: pictures.plot_pairs(result, n_classes=_DRAWN, ax=ax), wide, (4.0, 1.2 + 0.4 * few))
     heard = _descriptions(result, comparison)
+    if column_values is not None:
+        height = 1.0 + 0.3 * min(_DRAWN_COLUMNS, len(column_values.columns))
+        drawn["column_values"] = (_draw_columns(column_values), (7.6, height), (4.0, height + 0.2))
+        heard["column_values"] = describe_columns(column_values)
     found = {}
     for name, (draw, wide, narrow) in drawn.items():
         found[name] = pictures.page_svg(draw, wide, name=name, description=heard[name], colours=_COLOURS)
@@ -120,6 +138,10 @@ def _pictures(result: FloorResult, comparison: Comparison | None) -> dict[str, s
             draw, narrow, name=f"{name}-narrow", description=heard[name], colours=_COLOURS, font_size=10.5
         )
     return found
+
+
+def _draw_columns(values: ColumnValues) -> Callable[[Any], Any]:
+    return lambda ax: plot_columns(values, n_columns=_DRAWN_COLUMNS, label_length=16, ax=ax)
 
 
 def _narrow_pairs(result: FloorResult) -> Callable[[Any], Any]:
