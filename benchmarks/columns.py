@@ -87,11 +87,11 @@ def page(records: list[Record], measured: Record | None) -> str:
         "",
         f"Written by `python benchmarks/columns.py`. Samples of {ROWS:,} rows of six problems whose floor is known "
         f"exactly with any of their five columns left out (`benchmarks/column_problems.py`), {n} samples of each at "
-        "least; `column_values` with `effort=\"fast\"`, intervals of 95 %. Lost: what the floor loses without a column; "
+        'least; `column_values` with `effort="fast"`, intervals of 95 %. Lost: what the floor loses without a column; '
         "gain: what a column gains alone on naming the largest class.",
         "",
-        "| problem | samples | losses held | gains held | loss: mean abs. error | bias | width of small losses / of the "
-        "floor |",
+        "| problem | samples | losses held | gains held | loss: mean abs. error | bias | width of small losses, of "
+        "the floor's |",
         "|---|---|---|---|---|---|---|",
     ]
     for name in PROBLEMS:
@@ -112,7 +112,12 @@ def page(records: list[Record], measured: Record | None) -> str:
             f"| {name} | {len(own)} | {sum(lost)} of {len(lost)} | {sum(gained)} of {len(gained)} "
             f"| {np.abs(errors).mean():.4f} | {errors.mean():+.4f} | {narrow} |"
         )
-    lines += ["", "## Columns", "", "| problem | column | there as | true loss | mean estimate | losses held | alone, true |"]
+    lines += [
+        "",
+        "## Columns",
+        "",
+        "| problem | column | there as | true loss | mean estimate | losses held | alone, true |",
+    ]
     lines[-1] += " verdicts |"
     lines.append("|---|---|---|---|---|---|---|---|")
     for name in PROBLEMS:

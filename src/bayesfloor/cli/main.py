@@ -79,8 +79,8 @@ examples:
   bayesfloor columns data.csv --target label --report columns.html
   bayesfloor plan data.csv --target label --column-values                        # what it will take
 """,
-    "diff": """Did the floor move: with new data, cleaned labels, other columns? Saved results keep no single rows, so that
-the two are treated as independent; bayesfloor.compare_results and compare_features pair rows that are common.
+    "diff": """Did the floor move: with new data, cleaned labels, other columns? Saved results keep no single rows, so
+that the two are treated as independent; bayesfloor.compare_results and compare_features pair rows that are common.
 
 examples:
   bayesfloor estimate old.csv --target label --json > before.json

@@ -192,9 +192,7 @@ def _names(rows: LabelledRows, sample: Sample) -> list[str]:
 class _Values:
     """Differences between the floors of all columns and of some of them."""
 
-    def __init__(
-        self, result: FloorResult, reduced: Reduced, rows: RowWeights, n: int, request: Request
-    ) -> None:
+    def __init__(self, result: FloorResult, reduced: Reduced, rows: RowWeights, n: int, request: Request) -> None:
         self.result, self.reduced, self.rows, self.n, self.request = result, reduced, rows, n, request
         self.level = request.confidence_level
         self.labels = reduced.trained.labels
@@ -313,5 +311,3 @@ class _Values:
 def _with_partners(column: ColumnValue, pairs: Sequence[ColumnPair]) -> ColumnValue:
     with_it = [pair.names for pair in pairs if column.name in pair.names and pair.gain_interval.low > 0]
     return replace(column, partners=tuple(other for names in with_it for other in names if other != column.name))
-
-

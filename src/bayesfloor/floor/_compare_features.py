@@ -1,4 +1,4 @@
-"""Two sets of columns of the same rows: does the new one lower the floor?"""
+"""Two sets of columns of the same rows, and whether the new one lowers the floor."""
 
 import json
 import time
@@ -90,8 +90,11 @@ class FeatureComparison:
     def __str__(self) -> str:
         level = f"{100 * self.interval.confidence_level:g}%"
         lines = [
-            f"{name} columns  {result.floor:.2%}   {level} interval {result.interval.low:.2%} to {result.interval.high:.2%}"
-            for name, result in (("old", self.old), ("new", self.new))
+            f"{name} columns  {floor:.2%}   {level} interval {interval.low:.2%} to {interval.high:.2%}"
+            for name, floor, interval in (
+                ("old", self.old.floor, self.old.interval),
+                ("new", self.new.floor, self.new.interval),
+            )
         ]
         paired = f"Paired on the same rows and folds: exactly one of the two errs on {self.discordant:.1%} of the rows."
         return "\n".join([*lines, "", self.sentence, paired])
@@ -152,7 +155,9 @@ def compare_features(
             "must be of the same rows"
         )
     if len(old.numbers) > LARGE:
-        raise DataError(f"{len(old.numbers):,} rows are more than the {LARGE:,} that are compared row by row: take a sample")
+        raise DataError(
+            f"{len(old.numbers):,} rows are more than the {LARGE:,} that are compared row by row: take a sample"
+        )
     both = validate(np.hstack([old.X, new.X]), old.y)
     codes = None if old.groups is None else check_groups(old.groups, both.n_samples)
     kept_rows = rows_of(both, codes).without_copies(request.seed, np.ones(both.X.shape[1], dtype=bool), None)

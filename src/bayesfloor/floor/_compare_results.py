@@ -1,4 +1,4 @@
-"""Two results side by side: did the floor move?"""
+"""Two results side by side, and whether the floor moved."""
 
 import json
 import math
@@ -79,7 +79,7 @@ class FloorChange:
         """What the interval takes for granted."""
         if self.rows == "common":
             return "Both are of the same rows: errors are compared row by row, and chance that both share cancels."
-        return "The two are treated as independent: no rows are known to be common. If there are, the interval is too wide."
+        return "The two are treated as independent: no rows are known to be common. If some are, the interval is wide."
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -101,9 +101,7 @@ class FloorChange:
         return "\n".join([*lines, "", self.sentence, self.basis, *(f"- note: {note}" for note in self.notes)])
 
 
-def compare_results(
-    before: FloorResult, after: FloorResult, *, confidence_level: float | None = None
-) -> FloorChange:
+def compare_results(before: FloorResult, after: FloorResult, *, confidence_level: float | None = None) -> FloorChange:
     """Say whether the floor moved: with new data, cleaned labels, other columns.
 
     Where both results keep their rows, and have the same labels in the same order, errors are paired: see
@@ -147,7 +145,9 @@ def compare_results(
     else:
         # Of each arm what is not sampling noise, and the noise of the pairs.
         z = float(ndtri((1 + level) / 2))
-        noise = [z * math.sqrt(r.evidence["error"] * (1 - r.evidence["error"]) / r.evidence["n"]) for r in (before, after)]
+        noise = [
+            z * math.sqrt(r.evidence["error"] * (1 - r.evidence["error"]) / r.evidence["n"]) for r in (before, after)
+        ]
         rest = [[math.sqrt(max(0.0, arm**2 - n**2)) for arm in both] for both, n in zip(arms, noise, strict=True)]
         below = math.hypot(z * shared, rest[1][0], rest[0][1])
         above = math.hypot(z * shared, rest[1][1], rest[0][0])
@@ -171,7 +171,7 @@ def change_verdict(interval: ConfidenceInterval) -> str:
         return "lower"
     if interval.low > 0:
         return "higher"
-    return "unmoved" if -_STILL <= interval.low and interval.high <= _STILL else "cannot tell"
+    return "unmoved" if interval.low >= -_STILL and interval.high <= _STILL else "cannot tell"
 
 
 def _paired_error(before: FloorResult, after: FloorResult) -> float | None:
@@ -203,7 +203,9 @@ def _notes(before: FloorResult, after: FloorResult) -> tuple[str, ...]:
     notes = []
     if set(map(str, before.classes)) != set(map(str, after.classes)):
         only = [repr(str(c)) for c in {*map(str, before.classes)} ^ {*map(str, after.classes)}]
-        notes.append(f"the classes are not the same ({listed(sorted(only))} in one alone): the floors are of two questions")
+        notes.append(
+            f"the classes are not the same ({listed(sorted(only))} in one alone): the floors are of two questions"
+        )
     else:
         shares = dict(zip(map(str, after.classes), after.priors, strict=True))
         moved = [(str(c), p, shares[str(c)]) for c, p in zip(before.classes, before.priors, strict=True)]

@@ -163,9 +163,13 @@ class ColumnValues:
         ]
         widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
         lines = [
-            f"floor of all columns  {self.result.floor:.2%}   {level} interval {interval.low:.2%} to {interval.high:.2%}",
+            f"floor of all columns  {self.result.floor:.2%}   {level} interval {interval.low:.2%} to "
+            f"{interval.high:.2%}",
             "",
-            *("  ".join((row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in range(1, 5)), row[5])) for row in cells),
+            *(
+                "  ".join((row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in range(1, 5)), row[5]))
+                for row in cells
+            ),
         ]
         if len(self.columns) > len(shown):
             lines.append(f"and {len(self.columns) - len(shown)} more")
@@ -235,7 +239,10 @@ class ColumnValues:
 
 
 def verdict(loss: Difference, gain: Difference, distance: Difference, told: float) -> str:
-    """What a column is, from intervals: of its loss, its gain alone, and its distance from all columns, which tell so much."""
+    """What a column is, from intervals: of its loss, its gain alone and its distance from all columns.
+
+    `told` is what all columns gain on naming the largest class.
+    """
     if gain.is_above_zero and distance.interval.high <= GOLDEN * told:
         return "golden"
     if loss.is_above_zero:

@@ -298,9 +298,7 @@ def _train(
     return results, set().union(*(failed for _, failed in found))
 
 
-def _score_unseen(
-    X: Floats, y: Codes, library: Library, work: tuple[Task, Sequence[str]]
-) -> tuple[Scores, list[str]]:
+def _score_unseen(X: Floats, y: Codes, library: Library, work: tuple[Task, Sequence[str]]) -> tuple[Scores, list[str]]:
     """What some learners, trained on the rows of a task, say of the rows they have not seen; and which failed."""
     task, names = work
     return score_fold(library.fold(X, y, task), X[np.concatenate(task.predict)], library, names)

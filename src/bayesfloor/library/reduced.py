@@ -102,7 +102,9 @@ class Reduced:
             return []
         library = self.trained.fitted.library
         library = replace(library, kept=None, extra=())
-        return workers.map(_learn, (self.trained, library, self._tasks(1.0), None, tuple(learners)), tables, stage, progress)
+        return workers.map(
+            _learn, (self.trained, library, self._tasks(1.0), None, tuple(learners)), tables, stage, progress
+        )
 
     def _tasks(self, fraction: float) -> list[Task]:
         return [task for task in self.trained.fitted.tasks if task.fraction == fraction]
@@ -122,6 +124,8 @@ def _learn(
     columns: RowNumbers,
 ) -> Floats:
     X, y = np.ascontiguousarray(trained.rows[:, columns]), trained.labels
+    known = list(library.learners())
+    names = [name for name in names if name in known] or known
     found = []
     for number, task in enumerate(tasks):
         fold = library.fold(X, y, task)

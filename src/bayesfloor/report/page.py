@@ -102,9 +102,7 @@ def render(
     return page
 
 
-def _pictures(
-    result: FloorResult, comparison: Comparison | None, column_values: ColumnValues | None
-) -> dict[str, str]:
+def _pictures(result: FloorResult, comparison: Comparison | None, column_values: ColumnValues | None) -> dict[str, str]:
     """Each picture twice, for wide and for narrow screens."""
     n_estimates = len(frames.estimates_rows(result))
     height = 1.75 if comparison is None else 2.4
