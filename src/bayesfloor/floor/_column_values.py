@@ -16,10 +16,11 @@ from ..library.reduced import ALONE, TOGETHER, Reduced
 from ..library.training import Learned
 from ..rows.cluster import is_dask
 from ..utils.checks import brief, check_callable, listed
-from ..utils.intervals import score_interval
+from ..utils.intervals import score_interval, share_error
 from ..utils.parallel import Progress, Threads, Workers, n_threads, one_blas_thread
 from ._estimate import estimate_rows
 from .columns import ColumnPair, ColumnValue, ColumnValues, verdict
+from .curve import stakes
 from .paired import Difference, Errors, RowWeights, difference
 from .result import FloorResult
 from .rows import LabelledRows, Sample, named_labels, open_rows
@@ -28,6 +29,7 @@ from .settings import Request, Run
 __all__ = ["column_values"]
 
 _MOST_TOGETHER = 5  # columns that are tried by two
+_SURELY = 3.0  # standard errors by which a pool is better than naming the largest class
 _DOUBTFUL = 1.0  # standard errors of a loss from which on what is unsettled is looked at
 
 Units = dict[str, RowNumbers]  # columns of the rows that a column of the table was made into, or a group of them
@@ -87,6 +89,7 @@ def column_values(
     asked = _check_columns(columns)
     y, target = named_labels(X, y, target)
     sources: dict[str, str] = {}
+    left_out: dict[str, str] = {}
     if hasattr(X, "columns") or isinstance(X, str) or hasattr(X, "__fspath__"):
         from ..tables.table import as_table  # pandas: only where there is a table
 
@@ -94,8 +97,9 @@ def column_values(
         if table is not None:
             X, y, target = table, None, None
             sources = dict(zip(table.features, table.sources, strict=False))
+            left_out = {column.name: column.note for column in table.columns if column.use == "left out"}
     with open_rows(X, y, target, groups, request, Run()) as rows, one_blas_thread:
-        units = _units(rows, sources, asked)
+        units = _units(rows, sources, left_out, asked)
         result, learned, sample = estimate_rows(rows, request, Run())
         result = replace(result, index=rows.index)
         found = _in_sample(units, sample)
@@ -127,7 +131,9 @@ def _column_list(columns: Any, about: str) -> list[Any]:
     return members
 
 
-def _units(rows: LabelledRows, sources: Mapping[str, str], asked: Any) -> dict[str, list[int]]:
+def _units(
+    rows: LabelledRows, sources: Mapping[str, str], left_out: Mapping[str, str], asked: Any
+) -> dict[str, list[int]]:
     """Places of the columns to value, by name."""
     by_source: dict[str, list[int]] = {}
     for place, name in enumerate(rows.names):
@@ -135,10 +141,14 @@ def _units(rows: LabelledRows, sources: Mapping[str, str], asked: Any) -> dict[s
     if asked is None:
         return by_source
     dropped = () if rows.data is None else rows.data.constant_columns
-    every = list(dict.fromkeys(sources.values())) if sources else _given_names(rows)
+    every = _given_names(rows)
+
+    known = listed([repr(name) for name in by_source])
 
     def places(column: Any) -> list[int]:
         if isinstance(column, int | np.integer):
+            if sources:
+                raise ParameterError(f"columns of a table have names: got {column!r}; there are {known}")
             if not -len(every) <= column < len(every):
                 raise ParameterError(f"there is no column {column}: there are {len(every)}, counted from 0")
             column = every[int(column)]
@@ -148,7 +158,9 @@ def _units(rows: LabelledRows, sources: Mapping[str, str], asked: Any) -> dict[s
             return [rows.names.index(column)]
         if column in dropped or column in every:
             return []  # constant
-        raise ParameterError(f"there is no column {column!r}; there are {listed([repr(name) for name in by_source])}")
+        if column in left_out:
+            raise ParameterError(f"column {column!r} is left out of the table ({left_out[column]}): it has no value")
+        raise ParameterError(f"there is no column {column!r}; there are {known}")
 
     if isinstance(asked, list):
         found = {_unit_name(column, every): places(column) for column in asked}
@@ -196,12 +208,11 @@ class _Values:
         self.result, self.reduced, self.rows, self.n, self.request = result, reduced, rows, n, request
         self.level = request.confidence_level
         self.labels = reduced.trained.labels
-        self.whole = Errors.of(reduced.whole(), self.labels, rows, reduced.whole(0.5))
         # The class that is named where nothing is known: the largest by what rows count.
         shares = np.bincount(self.labels, weights=rows.weights)
-        self.constant = Errors(self.labels != int(shares.argmax()))
-        # The largest of several counted shares is too large on average, and its error too small.
-        self.shift = result.majority_error - rows.mean(self.constant.wrong)
+        unknowing = self.labels != int(shares.argmax())
+        self.constant = Errors(unknowing, missing=result.majority_error - rows.mean(unknowing))
+        self.whole = self._errors(reduced.whole(), reduced.whole(0.5))
 
     @classmethod
     def of(
@@ -224,7 +235,7 @@ class _Values:
             loss, only = without[name], alone[name]
             gain = self._gain(only)
             distance = difference(only, self.whole, self.rows, self.level)
-            error = self.rows.mean(only.wrong)
+            error = min(self.rows.mean(only.wrong) + only.missing, self.result.majority_error)
             interval = score_interval(error, self.n, self.level)
             highest = 1 - 1 / len(self.result.classes)
             found.append(
@@ -233,10 +244,8 @@ class _Values:
                     features=tuple(names[int(p)] for p in places),
                     loss=loss.value,
                     loss_interval=loss.interval,
-                    alone=min(error, self.result.majority_error),
-                    alone_interval=replace(
-                        interval, low=min(interval.low, self.result.majority_error), high=min(interval.high, highest)
-                    ),
+                    alone=error,
+                    alone_interval=replace(interval, high=min(interval.high, highest)),
                     gain=gain.value,
                     gain_interval=gain.interval,
                     distance=distance.value,
@@ -262,7 +271,7 @@ class _Values:
         tables = {name: table for name, table in tables.items() if len(table)}
         P = self._learn(tables, workers, "columns left out")
         errors = {**nothing_left, **{name: self._errors(p) for name, p in P.items()}}
-        uncorrected = Errors(self.whole.wrong)
+        uncorrected = replace(self.whole, unsettled=0.0)
         found = {name: difference(errors[name], uncorrected, self.rows, self.level) for name in units}
         found.update({name: self._gain(uncorrected) for name in nothing_left})
         # What is unsettled matters where something is lost: models of half of the rows, for those alone.
@@ -272,7 +281,7 @@ class _Values:
             if name in tables and loss.value > _DOUBTFUL * loss.standard_error
         }
         for name, half in self._learn(lost, workers, "columns that matter", 0.5).items():
-            settled = Errors.of(P[name], self.labels, self.rows, half)
+            settled = self._errors(P[name], half)
             found[name] = difference(settled, self.whole, self.rows, self.level)
         return found
 
@@ -289,10 +298,17 @@ class _Values:
 
     def _gain(self, errors: Errors) -> Difference:
         """On naming the largest class."""
-        return difference(self.constant, errors, self.rows, self.level, shift=self.shift)
+        return difference(self.constant, errors, self.rows, self.level)
 
-    def _errors(self, P: Floats) -> Errors:
-        return Errors.of(P, self.labels, self.rows)
+    def _errors(self, P: Floats, half: Floats | None = None) -> Errors:
+        """Of cross-fitted probabilities, and of those by models of half of the rows."""
+        wrong = P.argmax(axis=1) != self.labels
+        # Pools that know nothing name the largest class: as in the rule, by how surely they know something.
+        error = self.rows.mean(wrong)
+        better = self.rows.mean(self.constant.wrong) - error
+        sure = float(np.clip(better / (_SURELY * share_error(error, self.n)), 0.0, 1.0))
+        unsettled = 0.0 if half is None else stakes(P, half, self.labels, self.rows.weights)[1]
+        return Errors(wrong, unsettled, (1 - sure) * self.constant.missing)
 
     def _pairs(self, found: Sequence[ColumnValue], units: Units, workers: Workers) -> tuple[ColumnPair, ...]:
         """Columns that tell nothing alone and matter in the whole table, by two."""

@@ -14,7 +14,6 @@ from scipy.special import ndtri
 
 from .._types import Codes, Floats, Mask
 from ..utils.intervals import ConfidenceInterval
-from .curve import stakes
 from .rule import unsettled_weight
 
 __all__ = ["Difference", "Errors", "RowWeights", "difference"]
@@ -64,16 +63,14 @@ class Errors:
     wrong : ndarray of bool
     unsettled : float
         See `curve.stakes`; 0 where nothing is corrected.
+    missing : float
+        By how much these errors are known to be counted too few: the largest of several counted class shares is too
+        large on average, and the error of naming it too small.
     """
 
     wrong: Mask
     unsettled: float = 0.0
-
-    @classmethod
-    def of(cls, P: Floats, labels: Codes, rows: RowWeights, half: Floats | None = None) -> "Errors":
-        """Of cross-fitted probabilities, and of those by models of half of the rows."""
-        unsettled = 0.0 if half is None else stakes(P, half, labels, rows.weights)[1]
-        return cls(P.argmax(axis=1) != labels, unsettled)
+    missing: float = 0.0
 
     @property
     def excess(self) -> float:
@@ -107,21 +104,21 @@ class Difference:
 
 
 def difference(
-    more: Errors, fewer: Errors, rows: RowWeights, confidence_level: float, *, least: float = 0.0, shift: float = 0.0
+    more: Errors, fewer: Errors, rows: RowWeights, confidence_level: float, *, least: float = 0.0
 ) -> Difference:
     """How much higher the floor is that `more` comes from; the interval ends at `least`, the estimate does not.
 
     The correction of the rule is weighed by how surely there is a difference at all: where two pools hardly differ,
     what is unsettled in each is the same but for chance. The interval is that of Bonett and Price (2012) for paired
     shares, who add a row to each kind of those that one of the two gets wrong, so that no difference among N rows is
-    not taken for none among all; the correction is as uncertain as it is large. So is `shift`, by which the difference
-    is known to be counted too low.
+    not taken for none among all; corrections are as uncertain as they are large.
     """
     gaps = more.wrong.astype(np.float64) - fewer.wrong
     raw, variance = rows.mean(gaps), rows.variance(gaps) + _ADDED * rows.of_one
     error = float(np.sqrt(variance))
     sure = min(1.0, abs(raw) / (_SURELY * error))
     correction = sure * (fewer.excess - more.excess)
+    shift = more.missing - fewer.missing
     value = raw + correction + shift
     z = float(ndtri((1 + confidence_level) / 2))
     arm = float(np.hypot(z * error, np.hypot(correction, shift)))
