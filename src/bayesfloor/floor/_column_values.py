@@ -163,7 +163,8 @@ def _units(
         raise ParameterError(f"there is no column {column!r}; there are {known}")
 
     if isinstance(asked, list):
-        found = {_unit_name(column, every): places(column) for column in asked}
+        at = [places(column) for column in asked]
+        found = {_unit_name(column, every): own for column, own in zip(asked, at, strict=True)}
     else:
         found = {name: sorted({p for column in members for p in places(column)}) for name, members in asked.items()}
         grouped = {p for group in found.values() for p in group}
