@@ -20,6 +20,7 @@ frame["third again"] = frame["third"] + rng.normal(0, 0.1, 800)
 frame["noise"] = rng.normal(size=800)
 
 values = bf.column_values(frame, y, effort="fast")
+print(f"Floor of all columns: {values.result.floor:.1%}\n")
 print(values)
 
 # %%
