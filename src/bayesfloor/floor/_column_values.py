@@ -123,7 +123,9 @@ def _check_columns(columns: Any) -> list[Any] | dict[str, list[Any]] | None:
 
 
 def _column_list(columns: Any, about: str) -> list[Any]:
-    if isinstance(columns, str | bytes) or not isinstance(columns, Sequence | np.ndarray) or not len(columns):
+    if isinstance(columns, np.ndarray) and columns.ndim == 1:
+        columns = columns.tolist()
+    if isinstance(columns, str | bytes) or not isinstance(columns, Sequence) or not columns:
         raise ParameterError(f"{about}; got {brief(columns)}")
     members = list(columns)
     if not all(isinstance(member, str | int | np.integer) and not isinstance(member, bool) for member in members):

@@ -65,14 +65,15 @@ def plot_columns(values: ColumnValues, *, n_columns: int = 30, label_length: int
         interval = column.loss_interval
         ax.barh(y, max(0.0, column.loss), height=0.62, color=colour, alpha=0.45, linewidth=0)
         ax.plot([interval.low, interval.high], [y, y], color=colour, linewidth=2, solid_capstyle="butt")
-        ax.text(interval.high, y, f"  {column.verdict}", color=colour, va="center", fontsize="small")
+        place = {"xytext": (5, 0), "textcoords": "offset points", "va": "center", "fontsize": "small"}
+        ax.annotate(column.verdict, (interval.high, y), color=colour, **place)
     names = [short_label(column.name, label_length) for column in shown]
     ax.set_yticks(range(len(shown)), names, parse_math=False)
     ax.set_ylim(len(shown) - 0.4, -0.6)
     longest = max(column.loss_interval.high for column in shown)
     ax.set_xlim(0, 1.3 * longest or 0.01)
     _percent_axis(ax.xaxis)
-    ax.set_xlabel("points that the floor loses without the column")
+    ax.set_xlabel("lost without the column")
     _hide_spines(ax, "bottom")
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="x", color=pictures.LINE, linewidth=0.5, alpha=0.6)
