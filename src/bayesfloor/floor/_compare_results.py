@@ -181,7 +181,7 @@ def _paired_error(before: FloorResult, after: FloorResult) -> float | None:
     if before.classes != after.classes or not np.array_equal(before.labels, after.labels):
         return None
     numbers = [np.arange(len(r.labels)) if r.row_numbers is None else r.row_numbers for r in (before, after)]  # type: ignore[arg-type]
-    if not np.array_equal(*numbers) or not _same_index(before.index, after.index):
+    if not np.array_equal(numbers[0], numbers[1]) or not _same_index(before.index, after.index):
         return None
     # Were the rows others after all, exactly one of the two would err as often as chance has it, and the variance
     # be that of two samples.

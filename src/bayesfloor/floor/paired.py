@@ -43,9 +43,8 @@ class RowWeights:
     def variance(self, values: Floats) -> float:
         """Variance of the average: for rows of equal weight and values -1, 0 and 1 it is (d - D^2)/N."""
         parts = self.weights * (values - self.mean(values))
-        if self.units is not None:
-            parts = np.bincount(self.units, parts)
-        return float(parts @ parts)
+        sums = parts if self.units is None else np.bincount(self.units, parts)
+        return float(sums @ sums)
 
     @cached_property
     def of_one(self) -> float:
