@@ -68,7 +68,7 @@ examples:
     "columns": """What the floor loses without each column, and what it is with it alone. Verdicts:
   golden         alone nearly as good as all columns: often a leak of the label
   useful         the floor rises without it
-  only together  so it does, though the column tells nothing alone; pairs are tried
+  only together  so it does, though alone the column tells nothing, or far less; pairs are tried
   redundant      nothing is lost without it, but it tells something alone
   useless        nothing is lost without it, and it tells nothing alone
   cannot tell    the interval of the loss is too wide

@@ -19,7 +19,7 @@ _SHOWN = 25  # columns that are printed
 VERDICTS = {
     "golden": "alone nearly as good as all columns together: often a leak of the label",
     "useful": "the floor rises without it",
-    "only together": "the floor rises without it, though it was not seen to tell anything alone",
+    "only together": "the floor rises without it, though alone it was not seen to tell anything, or far less",
     "redundant": "it tells something alone, but nothing that the other columns do not tell, too",
     "useless": "nothing is lost without it, and it was not seen to tell anything alone",
     "cannot tell": "neither a loss without it nor that there is none is shown: more rows would tell",
@@ -108,8 +108,8 @@ class ColumnValues:
     >>> y = rng.integers(0, 2, 500)
     >>> X = np.column_stack([rng.normal(size=500) + 3 * y, rng.normal(size=500)])
     >>> values = column_values(X, y, effort="fast", n_jobs=1)
-    >>> {column.name: column.verdict for column in values.columns}
-    {'column 0': 'golden', 'column 1': 'useless'}
+    >>> values.columns[0].name, values.columns[0].verdict
+    ('column 0', 'golden')
     """
 
     result: FloorResult
@@ -137,7 +137,7 @@ class ColumnValues:
             if pair.gain_interval.low > 0:
                 first, second = pair.names
                 found.append(
-                    f"{first} and {second} matter only together: by themselves they tell nothing, the two err "
+                    f"{first} and {second} matter only together: by themselves they tell little or nothing, the two err "
                     f"{pair.floor:.1%}."
                 )
         for name, about in VERDICTS.items():
@@ -246,7 +246,9 @@ def verdict(loss: Difference, gain: Difference, distance: Difference, told: floa
     if gain.is_above_zero and distance.interval.high <= GOLDEN * told:
         return "golden"
     if loss.is_above_zero:
-        return "useful" if gain.is_above_zero else "only together"
+        # By chance one of forty columns that tell nothing alone is seen to tell something: less than half, then.
+        together = not gain.is_above_zero or gain.interval.high < loss.interval.low / 2
+        return "only together" if together else "useful"
     if loss.interval.high > NOTHING:
         return "cannot tell"
     return "redundant" if gain.is_above_zero else "useless"
