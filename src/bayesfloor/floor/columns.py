@@ -137,7 +137,7 @@ class ColumnValues:
             if pair.gain_interval.low > 0:
                 first, second = pair.names
                 found.append(
-                    f"{first} and {second} matter only together: by themselves they tell little or nothing, the two err "
+                    f"{first} and {second} matter only together: alone they tell little or nothing, the two err "
                     f"{pair.floor:.1%}."
                 )
         for name, about in VERDICTS.items():
