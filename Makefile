@@ -101,6 +101,9 @@ evidence: .venv/for-test .venv/for-bench
 	$(RUN) benchmarks/floor_cost.py --out benchmarks/results/floor_cost.md --readme README.md
 	$(RUN) benchmarks/compare_coverage.py run
 	$(RUN) benchmarks/compare_coverage.py report --out benchmarks/results/compare_coverage.md
+	$(RUN) benchmarks/columns.py run
+	$(RUN) benchmarks/columns.py cost
+	$(RUN) benchmarks/columns.py report --out benchmarks/results/columns.md
 	$(RUN) benchmarks/noise_line.py run
 	$(RUN) benchmarks/noise_line.py report --out benchmarks/results/noise_line.md
 	$(RUN) benchmarks/rivals.py run

@@ -26,8 +26,13 @@ from .errors import ClusterError as ClusterError
 from .errors import DataError as DataError
 from .errors import DataTypeError as DataTypeError
 from .errors import ParameterError as ParameterError
+from .floor._column_values import column_values as column_values
 from .floor._compare import Comparison as Comparison
 from .floor._compare import compare as compare
+from .floor._compare_features import FeatureComparison as FeatureComparison
+from .floor._compare_features import compare_features as compare_features
+from .floor._compare_results import FloorChange as FloorChange
+from .floor._compare_results import compare_results as compare_results
 from .floor._estimate import estimate as estimate
 from .floor._from_scores import from_scores as from_scores
 from .floor._gate import Gate as Gate
@@ -35,6 +40,7 @@ from .floor._gate import gate as gate
 from .floor._plan import Plan as Plan
 from .floor._plan import plan as plan
 from .floor.abstention import Abstention as Abstention
+from .floor.columns import ColumnValues as ColumnValues
 from .floor.costs import CostFloor as CostFloor
 from .floor.metrics import Metric as Metric
 from .floor.metrics import Metrics as Metrics

@@ -37,6 +37,9 @@ _RECORDS = {
     "Problem",
     "ArenaResult",
     "Gate",
+    "ColumnValues",
+    "FeatureComparison",
+    "FloorChange",
 }
 # Pictures and frames of a result, and callbacks of frameworks, which need those.
 _OTHER_MODULES = {"arena", "callbacks", "frames", "plots"}
@@ -149,6 +152,10 @@ def _given(folder: Path) -> dict[str, Any]:
     P = np.column_stack([1 - _scores(), _scores()])
     return {
         "X": _rows(),
+        "X_old": _rows()[:, :1],
+        "X_new": _rows(),
+        "before": _result(),
+        "after": _result(),
         "y": _labels(),
         "labels": _labels(),
         "radii": [0.5, 1.0],
@@ -180,6 +187,8 @@ def _given(folder: Path) -> dict[str, Any]:
 # Parameters that are needed though they have a default, and values that make a call quick.
 _ALSO: dict[str, dict[str, Any]] = {
     "estimate": {"y": _labels(), "effort": "fast", "n_jobs": 1},
+    "column_values": {"y": _labels(), "effort": "fast", "n_jobs": 1},
+    "compare_features": {"effort": "fast", "n_jobs": 1},
     "noise_check": {"rhos": [0.5], "effort": "fast", "n_jobs": 1},
     "compare": {"error": 0.3, "n_test": 100},
     "gate": {"error": 0.3, "n_test": 100},

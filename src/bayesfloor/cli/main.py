@@ -80,6 +80,28 @@ examples:
   bayesfloor gate --result floor.json --predictions preds.csv --junit gate.xml
   bayesfloor gate --result floor.json --error 0.12 --n-test 2000 --ignore still-falling --json
 """,
+    "columns": """What the floor loses without each column, and what it is with it alone. Verdicts:
+  golden         alone nearly as good as all columns: often a leak of the label
+  useful         the floor rises without it
+  only together  so it does, though alone the column tells nothing, or far less; pairs are tried
+  redundant      nothing is lost without it, but it tells something alone
+  useless        nothing is lost without it, and it tells nothing alone
+  cannot tell    the interval of the loss is too wide
+
+examples:
+  bayesfloor columns data.csv --target label
+  bayesfloor columns data.csv --target label --group address=street,town,zip     # left out together; repeat for more
+  bayesfloor columns data.csv --target label --report columns.html
+  bayesfloor plan data.csv --target label --column-values                        # what it will take
+""",
+    "diff": """Did the floor move: with new data, cleaned labels, other columns? Saved results keep no single rows, so
+that the two are treated as independent; bayesfloor.compare_results and compare_features pair rows that are common.
+
+examples:
+  bayesfloor estimate old.csv --target label --json > before.json
+  bayesfloor estimate new.csv --target label --json > after.json
+  bayesfloor diff before.json after.json
+""",
     "plan": """Rows and columns as numbers, or a table to take them from. Time is right within a factor of two.
 
 examples:
@@ -189,6 +211,18 @@ def parser() -> argparse.ArgumentParser:
             )
         _estimate_options(one)
         _run_options(one, in_blocks=False)
+    one = command("columns", "what each column is worth: the floor without it, and with it alone")
+    _table_options(one)
+    one.add_argument(
+        "--group", action="append", default=[], metavar="NAME=COL,COL", help="columns left out together (repeat)"
+    )
+    one.add_argument("--report", metavar="HTML", help="write the report, with a section on the columns")
+    _setting(one, "effort", "confidence", "seed", "jobs")
+    one.add_argument("--priors", choices=("balanced",), help="floor for classes of equal share")
+    one = command("diff", "did the floor move? Two results that estimate --json has saved")
+    one.add_argument("before", metavar="BEFORE", help="JSON of the first estimate")
+    one.add_argument("after", metavar="AFTER", help="JSON of the second")
+    _setting(one, "confidence")
     one = command("scores", "the floor from your own model's out-of-sample scores")
     _table_options(one)
     _estimate_options(one, priors=False)
@@ -211,6 +245,7 @@ def parser() -> argparse.ArgumentParser:
         ("workers", "W", "of a Dask cluster, one thread each (0: this machine alone)"),
     ):
         one.add_argument(f"--{name}", type=int, metavar=metavar, help=text)
+    one.add_argument("--column-values", action="store_true", help="with what bayesfloor columns takes besides")
     _setting(one, "effort", "seed", "jobs")
     one = command("demo", "a report of a bundled table")
     _setting(one, "effort", "seed", "jobs")

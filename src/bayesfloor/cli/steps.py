@@ -176,8 +176,21 @@ def _plan(options: Namespace) -> None:
         options.workers or 0,
         effort=options.effort,
         n_jobs=options.jobs,
+        column_values=options.column_values,
     )
     _deliver(options, str(found), asdict(found))
+
+
+def _columns(options: Namespace) -> None:
+    from .column_steps import value_columns
+
+    value_columns(options)
+
+
+def _diff(options: Namespace) -> None:
+    from .column_steps import compare_saved
+
+    compare_saved(options)
 
 
 _PLAN_ROWS = 20_000  # that say what becomes of the columns
@@ -325,6 +338,8 @@ STEPS: dict[str, Callable[[Namespace], int | None]] = {
     "report": _report,
     "compare": _compare,
     "gate": _gate,
+    "columns": _columns,
+    "diff": _diff,
     "plan": _plan,
     "scores": _scores,
     "labels": _labels,
@@ -444,7 +459,7 @@ def _check_output(options: Namespace, path: Path | None = None, own: str | None 
         return
     if str(path) == "-":
         raise ParameterError("- is no name of a file: give one, or leave out -o")
-    for name in ("file", "predictions", "result", "costs"):
+    for name in ("file", "predictions", "result", "costs", "before", "after"):
         given = getattr(options, name, None)
         if given is not None and path.exists() and Path(given).exists() and path.samefile(given):
             raise ParameterError(f"{path} is the file that is read: give the output another name")

@@ -303,7 +303,7 @@ def compare(
         share, tested, notes = _count_errors(result, y_true, y_pred)
     else:
         raise ParameterError("give error= and n_test=, or y_true= and y_pred=, or model=, X= and y=")
-    floor, floor_interval = result.floor, _at_level(result.floor, result.interval, level)
+    floor, floor_interval = result.floor, at_level(result.floor, result.interval, level)
     error_interval = score_interval(share, tested, level)
     excess = share - floor
     low = excess - math.hypot(share - error_interval.low, floor_interval.high - floor)
@@ -466,7 +466,7 @@ def _as_number(text: str) -> float:
         return math.nan
 
 
-def _at_level(centre: float, interval: ConfidenceInterval, level: float) -> ConfidenceInterval:
+def at_level(centre: float, interval: ConfidenceInterval, level: float) -> ConfidenceInterval:
     if level == interval.confidence_level:
         return interval
     stretch = float(ndtri((1 + level) / 2) / ndtri((1 + interval.confidence_level) / 2))

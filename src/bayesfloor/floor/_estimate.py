@@ -19,7 +19,7 @@ from .._types import Counts, Floats, RowNumbers, Singles
 from ..balls.settings import target_priors
 from ..bounds.bounds import Bound, all_bounds
 from ..errors import ParameterError
-from ..library.arrangement import check_size, n_repeats, name_classifiers, near_points
+from ..library.arrangement import Arrangement, check_size, n_repeats, name_classifiers, near_points
 from ..library.forest import Forests, forest_rows
 from ..library.training import Learned, Trained, train
 from ..rows.block_dataset import block_digest, varying_columns
@@ -41,7 +41,7 @@ from .rows import LabelledRows, Sample, open_rows
 from .scorer import DIGITS, Scorer, in_sample
 from .settings import Request, Run
 
-__all__ = ["estimate"]
+__all__ = ["estimate", "estimate_rows"]
 
 BOUND_ROWS = 10_000
 
@@ -138,7 +138,8 @@ def estimate(
     )
     codes = check_codes(ignore)
     with open_rows(X, y, target, groups, request, run) as rows, one_blas_thread:
-        return replace(_estimate(rows, request, run).mute(codes), index=rows.index, source=rows.source)
+        result = estimate_rows(rows, request, run)[0]
+        return replace(result.mute(codes), index=rows.index, source=rows.source)
 
 
 def _named(classifiers: Any) -> dict[str, Any]:
@@ -149,8 +150,13 @@ def _named(classifiers: Any) -> dict[str, Any]:
         raise ParameterError(f"classifiers must be a list of classifiers, got {brief(classifiers)}") from None
 
 
-def _estimate(rows: LabelledRows, request: Request, run: Run) -> FloorResult:
-    """Learn from a sample, score all rows, and count what the scores say."""
+def estimate_rows(
+    rows: LabelledRows, request: Request, run: Run, arrangement: Arrangement | None = None
+) -> tuple[FloorResult, Learned, Sample]:
+    """Learn from a sample, score all rows, and count what the scores say; also what was learned, and from which rows.
+
+    `arrangement` is that of a table with the same rows and other columns, to have its order, folds and draws.
+    """
     # Constant columns are gone already where rows are in memory.
     in_memory = rows.data is not None
     varies = np.ones(rows.blocks.n_columns, dtype=bool) if in_memory else varying_columns(rows.blocks)
@@ -178,6 +184,7 @@ def _estimate(rows: LabelledRows, request: Request, run: Run) -> FloorResult:
         seed=request.seed,
         workers=workers,
         progress=request.progress,
+        arrangement=arrangement,
     )
     trained, forests = _grow_forests(trained, rows, sample, draws, workers, request)
     learned = trained.pool(n_threads(request.n_jobs), request.progress)
@@ -188,7 +195,7 @@ def _estimate(rows: LabelledRows, request: Request, run: Run) -> FloorResult:
     if not sample.is_all:
         notes = (*notes, _remark(rows.blocks.n_samples, len(sample.numbers), learned, forests))
         settings["sample_rows"] = len(sample.numbers)
-    return conclude(
+    result = conclude(
         data,
         learned,
         counted,
@@ -198,6 +205,7 @@ def _estimate(rows: LabelledRows, request: Request, run: Run) -> FloorResult:
         settings=settings,
         started=request.started,
     )
+    return result, learned, sample
 
 
 def _check_memory(rows: LabelledRows, sample: Sample, request: Request, run: Run) -> None:

@@ -31,6 +31,7 @@ __all__ = ["Plan", "calibrate", "features", "measured_costs", "memory_features",
 _MODEL_ROWS_BYTES = 24  # per training row and column: rows as they are, standardized, weighted
 _MODEL_BYTES = 12 * 2**20  # trees, landmarks, networks
 _NODES = 0.4  # of a tree, for each row of its forest
+_WITHOUT, _ALONE = 0.25, 0.06  # of the library's time, on a table without a column and on one alone
 _CALIBRATION_SECONDS = 1.0
 _PROBES = ("trees", "kernel", "neighbours", "boosting", "network")  # learners that tell how fast the machine is
 
@@ -101,6 +102,7 @@ def plan(
     in_memory: bool = True,
     run: Run | None = None,
     speed: float | None = None,
+    column_values: bool = False,
 ) -> Plan:
     """Say what an estimate of so many rows will take, from costs measured before and the speed of this machine.
 
@@ -119,6 +121,8 @@ def plan(
         Its `sample_rows` and `block_rows` count.
     speed : float, optional
         Of this machine against that on which costs were measured; by default it is measured for a second.
+    column_values : bool
+        With what `column_values` takes besides: all columns without each other, and each alone.
 
     Returns
     -------
@@ -139,6 +143,7 @@ def plan(
     if speed is not None:
         speed = check_number("speed", speed, 1e-6, 1e6)
     check_flag("in_memory", in_memory)
+    check_flag("column_values", column_values)
     run = run or Run()
     sample = run.n_fitted(int(n), EFFORTS[effort])
     threads = n_threads(n_jobs)
@@ -156,6 +161,8 @@ def plan(
                 "counting": workers,
             }.get(name, 1)
         stages[name] = float(seconds)
+    if column_values:
+        stages["columns"] = _column_seconds(stages["training"], int(d), sample, effort, is_all=sample == n)
     block = min(run.block_rows or BLOCK_ROWS, n)
     return Plan(
         n=int(n),
@@ -170,6 +177,16 @@ def plan(
         stages=stages,
         speed=speed,
     )
+
+
+def _column_seconds(training: float, d: int, sample: int, effort: str, *, is_all: bool) -> float:
+    """Tables without a column have the five models of full size, and half ones where it matters; all but few learners.
+
+    A share of what they take on all columns, measured by benchmarks/columns.py.
+    """
+    models = n_models(n_repeats(sample, effort) if is_all else 1)
+    whole = sum(fraction * count for fraction, count in models.items())
+    return training * d * (_WITHOUT + _ALONE) * N_FOLDS / whole
 
 
 def _memory(

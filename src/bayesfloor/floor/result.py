@@ -458,6 +458,7 @@ class FloorResult:
         *,
         title: str | None = None,
         comparison: Any = None,
+        column_values: Any = None,
         table: Any = None,
         by: Any = None,
         force: bool = False,
@@ -470,6 +471,8 @@ class FloorResult:
         title : str, optional
         comparison : Comparison, optional
             Of `compare`: draws the model beside the floor.
+        column_values : ColumnValues, optional
+            Of `column_values`: adds what each column is worth.
         table : Table or pandas.DataFrame, optional
             What the data were read from: gives row numbers of the file, its columns, and the values of single rows.
         by : Subgroups, optional
@@ -488,7 +491,7 @@ class FloorResult:
         if path is not None:
             force = force or is_own(path, OWN_PAGE)
             check_writable(path, force=force)
-        page = render(self, title=title, comparison=comparison, table=table, by=by)
+        page = render(self, title=title, comparison=comparison, column_values=column_values, table=table, by=by)
         return page if path is None else write_file(path, page, force=force)
 
     @classmethod

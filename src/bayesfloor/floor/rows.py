@@ -29,7 +29,7 @@ from .settings import Request, Run
 if TYPE_CHECKING:
     from ..rows.dask_blocks import Reader
 
-__all__ = ["FileRows", "LabelledRows", "Sample", "frame_index", "open_rows"]
+__all__ = ["FileRows", "LabelledRows", "Sample", "frame_index", "named_labels", "open_rows", "rows_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +200,7 @@ class FileRows:
 @contextmanager
 def open_rows(X: Any, y: Any, target: Any, groups: Any, request: Request, run: Run) -> Iterator[LabelledRows]:
     """Rows as the user gave them, checked; what was opened for them is closed at the end."""
-    y, target = _named_labels(X, y, target)
+    y, target = named_labels(X, y, target)
     if isinstance(X, str | os.PathLike) and y is None:
         X = FileRows(Path(X), target)
     _check_all_are_learned_from(groups, run)
@@ -222,7 +222,7 @@ def open_rows(X: Any, y: Any, target: Any, groups: Any, request: Request, run: R
         yield _rows_in_memory(X, y, target, groups, request, run)
 
 
-def _named_labels(X: Any, y: Any, target: Any) -> tuple[Any, Any]:
+def named_labels(X: Any, y: Any, target: Any) -> tuple[Any, Any]:
     """Labels and target, where the second argument may be the name of a column."""
     if not isinstance(y, str):
         return y, target
@@ -278,13 +278,18 @@ def _checked_rows(
     run: Run,
 ) -> LabelledRows:
     """Rows in memory as one block, or, where they are only scored, as several."""
-    names = tuple(name for name in data.feature_names if name not in data.constant_columns)
-    if len(names) != data.X.shape[1]:  # a constant column and another have one name
-        names = tuple(f"column {j}" for j in range(data.X.shape[1]))
-    rows = LabelledRows(_one_block(data), data.classes, names, notes, data, groups, row_numbers)
+    rows = replace(rows_of(data, groups), notes=notes, row_numbers=row_numbers)
     if rows.n_fitted(request, run) == data.n_samples:
         return rows
     return replace(rows, blocks=_blocks(data.X, data.labels, data.n_classes, request, run))
+
+
+def rows_of(data: Dataset, groups: Codes | None) -> LabelledRows:
+    """Rows in memory as one block."""
+    names = tuple(name for name in data.feature_names if name not in data.constant_columns)
+    if len(names) != data.X.shape[1]:  # a constant column and another have one name
+        names = tuple(f"column {j}" for j in range(data.X.shape[1]))
+    return LabelledRows(_one_block(data), data.classes, names, data=data, groups=groups)
 
 
 def _one_block(data: Dataset) -> ArrayBlocks:

@@ -34,6 +34,7 @@ __all__ = [
     "point",
     "point_weight",
     "shrunk_shares",
+    "unsettled_weight",
 ]
 
 
@@ -287,6 +288,11 @@ def point(evidence: Evidence, weights: dict[str, float]) -> float:
     signal = evidence.signal  # there is nothing to correct in pure noise
     judged = signal * (evidence.error + shift) + (1 - signal) * evidence.shrunk_majority
     return float(np.clip(judged, 0.0, evidence.shrunk_majority))
+
+
+def unsettled_weight() -> float:
+    """What the rule takes off an error for what is unsettled between models of half and of all rows."""
+    return -float(_rule()["weights"]["unsettled"])
 
 
 def arm(evidence: Evidence, side: dict[str, Any], levels: list[float], confidence_level: float) -> float:

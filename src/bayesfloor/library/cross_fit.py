@@ -30,11 +30,14 @@ __all__ = [
     "STAGES",
     "CrossFit",
     "Library",
+    "Task",
     "assign_folds",
     "assign_parts",
     "cross_fit",
+    "gather",
     "limit_fit_threads",
     "n_models",
+    "score_fold",
 ]
 
 
@@ -63,7 +66,9 @@ def n_models(repeats: int) -> dict[float, int]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Task:
+class Task:
+    """Rows to train on, as a fraction of those there are, and rows to predict."""
+
     fraction: float
     train: RowNumbers
     predict: Sequence[RowNumbers]  # each set goes to one copy of the stage
@@ -94,7 +99,7 @@ class CrossFit:
     dropped: list[str]
     left_behind: list[str]
     library: "Library"
-    tasks: list[_Task]
+    tasks: list[Task]
 
     @property
     def stages(self) -> list[Stage]:
@@ -197,7 +202,7 @@ def cross_fit(
     results, failures = _train(X, y, library, first, "training on quarters", workers, progress)
     left_behind: list[str] = []
     if all(results):  # each has seen two classes at least
-        seen = _gather(first, results, y, n_classes)
+        seen = gather(first, results, y, n_classes)
         kept = {**survivors(seen, y, free, groups), **{name: [name] for name, _ in library.extra}}
         left_behind = [learner for learner in dict.fromkeys(seen[0].learner) if learner not in kept]
         library = replace(library, kept=kept)
@@ -218,19 +223,19 @@ def cross_fit(
     found, each = iter(more), []
     for number, part in enumerate(others):
         known = (first, results) if number == 0 else ([others[0][0]], [more[0]])
-        each.append(_gather(known[0] + part, known[1] + [next(found) for _ in part], y, n_classes))
+        each.append(gather(known[0] + part, known[1] + [next(found) for _ in part], y, n_classes))
     return CrossFit(each, fold, dropped, left_behind, library, first + others[0])
 
 
 def _divide(
     y: Codes, groups: Codes | None, fold: Codes, max_rows: int, rng: np.random.Generator, repeat: int = 0
-) -> list[_Task]:
+) -> list[Task]:
     """What to train on which rows, for these folds; the first task predicts the held-out ones."""
     free, held = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
     part = np.full(len(y), -1)
     part[free] = _assign_eighths(y[free], None if groups is None else groups[free], rng)
     tasks = [
-        _Task(1.0, _at_most(np.flatnonzero(fold != k), y, max_rows, rng), [np.flatnonzero(fold == k)], k)
+        Task(1.0, _at_most(np.flatnonzero(fold != k), y, max_rows, rng), [np.flatnonzero(fold == k)], k)
         for k in range(N_MODELS[1.0])
     ]
     for fraction, count in list(N_MODELS.items())[1:]:
@@ -241,7 +246,7 @@ def _divide(
             train = _at_most(np.flatnonzero(own), y, int(fraction * max_rows), rng)
             copies = sum(stage == fraction for stage, _ in STAGES)
             sets = [np.flatnonzero(within == (k + step) % count) for step in range(1, copies + 1)]
-            tasks.append(_Task(fraction, train, [np.concatenate([s, held]) for s in sets] if k == 0 else sets, k))
+            tasks.append(Task(fraction, train, [np.concatenate([s, held]) for s in sets] if k == 0 else sets, k))
     return [replace(task, seed=task.seed + N_FOLDS * repeat) for task in tasks]
 
 
@@ -255,7 +260,7 @@ class Library:
     extra: tuple[tuple[str, Any], ...] = ()
     kept: Mapping[str, Sequence[str]] | None = None  # settings by learner
 
-    def fold(self, X: Floats, y: Codes, task: "_Task") -> Fold:
+    def fold(self, X: Floats, y: Codes, task: Task) -> Fold:
         """What a task trains on."""
         kept = None if self.kept is None else frozenset().union(*self.kept.values())
         return Fold(X[task.train], y[task.train], self.n_classes, self.seed + task.seed, self.effort, kept)
@@ -266,18 +271,18 @@ class Library:
         return {name: learner for name, learner in everyone.items() if self.kept is None or name in self.kept}
 
 
-_Scores = dict[str, dict[str, Singles]]  # of rows not seen, by learner and setting
+Scores = dict[str, dict[str, Singles]]  # of rows not seen, by learner and setting
 
 
 def _train(
     X: Floats,
     y: Codes,
     library: Library,
-    tasks: Sequence[_Task],
+    tasks: Sequence[Task],
     stage: str,
     workers: Workers,
     progress: Progress | None,
-) -> tuple[list[_Scores], set[str]]:
+) -> tuple[list[Scores], set[str]]:
     """What the learners say in each task, and which failed."""
     # Two halves of each: more threads have something to do, and none is left with a long one at the end.
     named = list(library.learners())
@@ -286,24 +291,26 @@ def _train(
     order = sorted(range(len(tasks)), key=lambda i: -len(tasks[i].train))
     work = [(tasks[i], names) for i in order for names in halves]
     found = workers.map(_score_unseen, (X, y, library), work, stage, progress)
-    results: list[_Scores] = [{} for _ in tasks]
+    results: list[Scores] = [{} for _ in tasks]
     for i, (first, _), (second, _) in zip(order, found[::2], found[1::2], strict=True):
         both = {**first, **second}
         results[i] = {name: both[name] for name in named if name in both}
     return results, set().union(*(failed for _, failed in found))
 
 
-def _score_unseen(
-    X: Floats, y: Codes, library: Library, work: tuple[_Task, Sequence[str]]
-) -> tuple[_Scores, list[str]]:
+def _score_unseen(X: Floats, y: Codes, library: Library, work: tuple[Task, Sequence[str]]) -> tuple[Scores, list[str]]:
     """What some learners, trained on the rows of a task, say of the rows they have not seen; and which failed."""
     task, names = work
-    found: _Scores = {}
+    return score_fold(library.fold(X, y, task), X[np.concatenate(task.predict)], library, names)
+
+
+def score_fold(fold: Fold, X: Floats, library: Library, names: Sequence[str]) -> tuple[Scores, list[str]]:
+    """What some learners, trained on a fold, say of rows they have not seen; and which failed."""
+    found: Scores = {}
     failures: list[str] = []
-    fold = library.fold(X, y, task)
     if len(np.unique(fold.y)) < 2 or not names:
-        return found, failures  # see _gather
-    unseen = Unseen(fold, X[np.concatenate(task.predict)])
+        return found, failures  # see gather
+    unseen = Unseen(fold, X)
     learners = library.learners()
     with limit_fit_threads():
         for name in names:
@@ -341,7 +348,7 @@ def _check(found: dict[str, Floats], shape: tuple[int, int]) -> dict[str, Single
     return {setting: P.astype(np.float32) for setting, P in found.items()}
 
 
-def _gather(tasks: Sequence[_Task], results: Sequence[Any], y: Codes, n_classes: int) -> list[Stage]:
+def gather(tasks: Sequence[Task], results: Sequence[Any], y: Codes, n_classes: int) -> list[Stage]:
     """Stages with the settings that every model of every stage has; that of eighths with those that its own have.
 
     Where a training set has one class only, as small ones may have of rare classes, all predict that class.
@@ -379,7 +386,7 @@ def _gather(tasks: Sequence[_Task], results: Sequence[Any], y: Codes, n_classes:
 
 
 def _common(
-    tasks: Sequence[_Task], results: Sequence[Any], usable: Sequence[bool], counts: Callable[[float], bool]
+    tasks: Sequence[Task], results: Sequence[Any], usable: Sequence[bool], counts: Callable[[float], bool]
 ) -> list[tuple[str, str]]:
     """Learners and settings that the models of these fractions have in common, in the order of the first."""
     found = [

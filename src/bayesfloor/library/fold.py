@@ -36,6 +36,8 @@ class Fold:
     effort : str
     kept : frozenset of str, optional
         Settings of learners to train; default: all.
+    known_weights : ndarray, optional
+        Importance of each column, where it is known already: no trees need be grown for it.
     """
 
     X: Floats
@@ -44,6 +46,7 @@ class Fold:
     seed: int
     effort: str = "balanced"
     kept: frozenset[str] | None = None
+    known_weights: Floats | None = None
 
     def wants(self, setting: str) -> bool:
         """Whether this setting of a learner is to be trained."""
@@ -93,6 +96,8 @@ class Fold:
     @cached_property
     def column_weights(self) -> Floats:
         """Importance of each column to the trees."""
+        if self.known_weights is not None:
+            return self.known_weights / self.known_weights.max()
         # Trees of a handful of rows may not split at all: then no column is more important than another.
         importances = self.forest.importances[: self.X.shape[1]] + 1e-6
         return np.asarray(np.maximum(importances / importances.max(), 1e-3))

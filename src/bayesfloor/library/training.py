@@ -1,7 +1,7 @@
 """The library trained on rows at hand: cross-fitted at several sizes, and pooled."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -96,9 +96,14 @@ def train(
     seed: int,
     workers: Workers,
     progress: Progress | None,
+    arrangement: Arrangement | None = None,
 ) -> Trained:
-    """Cross-fit the library on the rows of `data`; what is learned is for classes of these shares."""
-    arrangement = Arrangement.of(data, groups)
+    """Cross-fit the library on the rows of `data`; what is learned is for classes of these shares.
+
+    `arrangement` is that of another table with the same rows: its order of rows and classes, and its draws.
+    """
+    own = Arrangement.of(data, groups)
+    arrangement = own if arrangement is None else replace(arrangement, standard=own.standard, near=own.near)
     draws = Draws(seed, arrangement.digest)
     order, codes = arrangement.order, arrangement.codes
     rows, labels = arrangement.near[order], codes[data.labels[order]]

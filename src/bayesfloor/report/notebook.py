@@ -2,13 +2,15 @@
 
 import re
 import zlib
+from collections.abc import Callable
 from html import escape
+from typing import Any
 
 from ..floor._compare import Comparison
 from ..floor.result import FloorResult
 from . import pictures
 
-__all__ = ["comparison_html", "result_html"]
+__all__ = ["boxed", "comparison_html", "result_html"]
 
 # Of its own colours, whatever those of the notebook are: pictures have dark letters.
 _BOX = (
@@ -31,16 +33,16 @@ def comparison_html(comparison: Comparison) -> str:
 
 
 def _box(result: FloorResult, comparison: Comparison | None, text: str) -> str:
+    size = (7.6, 1.75 if comparison is None else 2.4)
+    description = pictures.describe_floor(result, comparison)
+    return boxed(lambda ax: pictures.plot_floor(result, comparison, ax=ax), size, description, text)
+
+
+def boxed(draw: Callable[[Any], Any], size: tuple[float, float], description: str, text: str) -> str:
+    """A picture, and text below it."""
     # Identifiers in the picture must differ between the outputs of a notebook.
     name = f"bayesfloor-{zlib.crc32(text.encode('utf-8', 'backslashreplace')):08x}"
-    size = (7.6, 1.75 if comparison is None else 2.4)
-    picture = pictures.page_svg(
-        lambda ax: pictures.plot_floor(result, comparison, ax=ax),
-        size,
-        name=name,
-        description=pictures.describe_floor(result, comparison),
-        colours={},
-    )
+    picture = pictures.page_svg(draw, size, name=name, description=description, colours={})
     return f'<div style="{_BOX}">{picture}{_paragraphs(text)}</div>'
 
 

@@ -13,11 +13,13 @@ import numpy as np
 
 from ..errors import DataTypeError, ParameterError
 from ..floor._compare import Comparison
+from ..floor.columns import ColumnValues
 from ..floor.doubts import Doubt
 from ..floor.result import FloorResult
 from ..floor.subgroups import Subgroups
 from . import frames, pictures
 from .advice import n_suspects, next_steps
+from .columns import describe_columns, plot_columns
 
 __all__ = ["OWN_PAGE", "render"]
 
@@ -31,6 +33,7 @@ _CELLS, _LONGEST_NAME = 12, 30  # values of a row that are shown, and how long t
 _MOST_SERIOUS_FIRST = ("serious", "caution", "note")
 _LONGEST, _LONGEST_LABEL = 200, 60  # characters of a text and of a label
 _DRAWN, _DRAWN_NARROW = 15, 7  # classes in the heat map, on a wide and on a narrow screen
+_DRAWN_COLUMNS = 20  # columns with a bar
 
 _COLOURS = {
     pictures.INK: "var(--ink)",
@@ -48,12 +51,16 @@ def render(
     *,
     title: str | None = None,
     comparison: Comparison | None = None,
+    column_values: ColumnValues | None = None,
     table: Any = None,
     by: Subgroups | None = None,
 ) -> str:
     """Text of the page; see `FloorResult.to_html`."""
     if comparison is not None and not isinstance(comparison, Comparison):
         raise DataTypeError(f"comparison must be what compare returns, got {type(comparison).__name__}")
+    if column_values is not None and not isinstance(column_values, ColumnValues):
+        kind = type(column_values).__name__
+        raise DataTypeError(f"column_values must be what column_values returns, got {kind}")
     if by is not None and not isinstance(by, Subgroups):
         raise DataTypeError(f"by must be what FloorResult.by returns, got {type(by).__name__}")
     missing = [name for name in ("jinja2", "matplotlib") if find_spec(name) is None]
@@ -79,7 +86,8 @@ def render(
         n_rows=_n_rows(result),
         classes=_classes(result),
         n_classes_shown=_CLASSES,
-        pictures={key: Markup(svg) for key, svg in _pictures(result, comparison, by).items()},
+        pictures={key: Markup(svg) for key, svg in _pictures(result, comparison, column_values, by).items()},
+        column_values=column_values,
         estimates=frames.estimates_rows(result),
         pairs=frames.pairs_rows(result, 15),
         abstention=result.abstention() if result.declining else None,
@@ -100,7 +108,9 @@ def render(
     return page
 
 
-def _pictures(result: FloorResult, comparison: Comparison | None, by: Subgroups | None) -> dict[str, str]:
+def _pictures(
+    result: FloorResult, comparison: Comparison | None, column_values: ColumnValues | None, by: Subgroups | None
+) -> dict[str, str]:
     """Each picture twice, for wide and for narrow screens."""
     n_estimates = len(frames.estimates_rows(result))
     height = 1.75 if comparison is None else 2.4
@@ -127,6 +137,10 @@ def _pictures(result: FloorResult, comparison: Comparison | None, by: Subgroups 
         high = 0.8 + 0.34 * len(by)
         drawn["by"] = (lambda ax: pictures.plot_subgroups(by, label_length=16, ax=ax), (7.6, high), (4.0, high))
     heard = _descriptions(result, comparison)
+    if column_values is not None:
+        height = 1.0 + 0.3 * min(_DRAWN_COLUMNS, len(column_values.columns))
+        drawn["column_values"] = (_draw_columns(column_values), (7.6, height), (4.0, height + 0.2))
+        heard["column_values"] = describe_columns(column_values)
     found = {}
     for name, (draw, wide, narrow) in drawn.items():
         found[name] = pictures.page_svg(draw, wide, name=name, description=heard[name], colours=_COLOURS)
@@ -136,6 +150,10 @@ def _pictures(result: FloorResult, comparison: Comparison | None, by: Subgroups 
             draw, narrow, name=f"{name}-narrow", description=heard[name], colours=_COLOURS, font_size=10.5
         )
     return found
+
+
+def _draw_columns(values: ColumnValues) -> Callable[[Any], Any]:
+    return lambda ax: plot_columns(values, n_columns=_DRAWN_COLUMNS, label_length=16, ax=ax)
 
 
 def _narrow_pairs(result: FloorResult) -> Callable[[Any], Any]:

@@ -25,7 +25,7 @@ from .selection import RawTable, raw_table, select
 from .table_file import InMemory
 from .target import check_labels
 
-__all__ = ["Column", "Table", "as_arrays", "plain_frame", "read_table", "table_from_frame"]
+__all__ = ["Column", "Table", "as_arrays", "as_table", "plain_frame", "read_table", "table_from_frame"]
 
 
 _SHOWN = 25  # columns that are printed
@@ -60,6 +60,8 @@ class Table:
         The features as they are in the file, a row for each of `X`; None for large tables, where they are let go.
     index : pandas.Index or None
         Of the frame that was given, all its rows; None for a file.
+    sources : tuple of str
+        For each of `features` the column that it was made of.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Table:
     target: str
     frame: pd.DataFrame | None = None
     index: Any = None
+    sources: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         rows = f"{len(self.y):,} of {self.n_file_rows:,} rows"
@@ -232,27 +235,35 @@ def table_from_frame(
     return replace(_encode(raw, keep, problems), index=getattr(frame, "index", None))
 
 
-def as_arrays(X: Any, y: Any, target: Any, groups: Any) -> tuple[Any, Any, Any, tuple[str, ...], RowNumbers | None]:
-    """What `estimate` was given, as numbers with names, labels, groups, notes, and row numbers counted from 0.
+def as_table(X: Any, y: Any, target: Any, groups: Any) -> Table | None:
+    """What `estimate` was given as a table; None for arrays, and for a complete frame of numbers.
 
-    Files, `Table` objects, frames with a `target`, and frames whose columns are not all numbers are encoded, and so
-    are those in which something is missing; a complete frame of numbers is passed on.
+    Files, frames with a `target`, and frames whose columns are not all numbers are encoded, and so are those in which
+    something is missing.
     """
     named = groups if isinstance(groups, str) else None
     if isinstance(X, Table):
         if y is not None or target is not None:
             raise ParameterError("a Table has its labels: leave out y and target")
-        table = X
-    elif isinstance(X, str | os.PathLike):
+        return X
+    if isinstance(X, str | os.PathLike):
         if y is not None:
             raise ParameterError("name the column of the labels with target= when X is a file")
-        table = read_table(Path(X), target=target, groups=named)
-    elif not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+        return read_table(Path(X), target=target, groups=named)
+    if target is None and not hasattr(X, "columns"):
+        return None
+    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
         raise ParameterError("target= names a column of a file or a frame: give the labels of an array as y")
-    elif target is None and (y is None or (named is None and _is_complete(X, y))):
+    if target is None and (y is None or (named is None and _is_complete(X, y))):
+        return None
+    return table_from_frame(X, target=target, y=y, groups=named)
+
+
+def as_arrays(X: Any, y: Any, target: Any, groups: Any) -> tuple[Any, Any, Any, tuple[str, ...], RowNumbers | None]:
+    """The same as numbers with names, labels, groups, notes, and row numbers counted from 0."""
+    table = as_table(X, y, target, groups)
+    if table is None:
         return X, y, groups, (), None
-    else:
-        table = table_from_frame(X, target=target, y=y, groups=named)
     if groups is not None and not isinstance(groups, str):
         groups = as_array(groups, "groups")
         if groups.shape[:1] != (table.n_file_rows,):
@@ -283,6 +294,7 @@ def _encode(raw: RawTable, keep: Sequence[str], problems: Problems) -> Table:
         n_file_rows=raw.n_file_rows,
         target=raw.target,
         frame=raw.frame if len(raw.rows) <= LARGE else None,
+        sources=tuple(part.column.name for part in encoded for _ in part.names),
     )
     identifiers = identifier_warning(table.columns)
     if identifiers:
