@@ -49,6 +49,7 @@ def estimate(
     y: Any = None,
     *,
     target: Any = None,
+    kind: str | None = None,
     classifiers: Sequence[Any] | Mapping[str, Any] = (),
     groups: Any = None,
     priors: str | Mapping[Hashable, float] | ArrayLike | None = None,
@@ -76,8 +77,11 @@ def estimate(
         Labels of any kind; not needed with `target`. For a file or a frame also the name of the column: as `target`.
     target : str or int, optional
         Column of the labels in a file or frame, by name or position.
+    kind : {None, "images"}
+        Of rows that are no columns yet: "images", an array of shape (N, H, W), (N, H, W, 3) or (N, 3, H, W). What the
+        library sees of them is learned without labels from rows that are not held out.
     classifiers : sequence or mapping of scikit-learn classifiers, optional
-        Join the library. They see each column less its median, in a unit of its spread.
+        Join the library. They see each column less its median, in a unit of its spread; of images the pixels.
     groups : array-like of shape (N,) or str, optional
         Rows of one group (copies of one record, one patient) are never split between training and test. One value per
         row or, for a file or frame, the name of a column.
@@ -127,6 +131,7 @@ def estimate(
         n_jobs=n_jobs,
         progress=progress,
         started=started,
+        kind=kind,
     )
     codes = check_codes(ignore)
     with open_rows(X, y, target, groups, request, run) as rows, one_blas_thread:
@@ -169,6 +174,7 @@ def _estimate(rows: LabelledRows, request: Request, run: Run) -> FloorResult:
         seed=request.seed,
         workers=workers,
         progress=request.progress,
+        raw=sample.raw,
     )
     trained, forests = _grow_forests(trained, rows, sample, draws, workers, request)
     learned = trained.pool(n_threads(request.n_jobs), request.progress)
@@ -179,6 +185,10 @@ def _estimate(rows: LabelledRows, request: Request, run: Run) -> FloorResult:
     if not sample.is_all:
         notes = (*notes, _remark(rows.blocks.n_samples, len(sample.numbers), learned, forests))
         settings["sample_rows"] = len(sample.numbers)
+    if sample.raw is not None and learned.encoder is not None:
+        representation, n_free = sample.raw.representation, int((learned.fitted.fold != 0).sum())
+        notes = (*notes, representation.note(learned.encoder, n_free))
+        settings["representation"] = representation.name
     return conclude(
         data,
         learned,
@@ -219,7 +229,7 @@ def _grow_forests(
     """The library with forests of many rows among its learners, if there are enough rows outside the sample."""
     blocks = rows.blocks
     m = forest_rows(blocks.n_samples, len(sample.numbers), len(sample.columns), request.effort)
-    if not m or draws is None:
+    if not m or draws is None or rows.raw is not None:
         return trained, None
     arrangement = trained.arrangement
     view = partial(_view, columns=sample.columns, standard=arrangement.standard)
@@ -254,7 +264,7 @@ def _score(
         P = np.round(learned.posterior(), DIGITS)
         return ArrayBlocks(P, data.labels, data.n_classes, block_rows=len(P)), [sample.numbers]
     threads = n_threads(request.n_jobs)
-    scorer = Scorer.of(learned, sample.columns, sample.numbers, forests, threads, request.progress)
+    scorer = Scorer.of(learned, sample.columns, sample.numbers, forests, threads, request.progress, rows.raw)
     # Pieces are files here: what is scored on a cluster stays there.
     work = scorer if pieces is None or rows.client is not None else _keep_scores(scorer, pieces)
     return rows.blocks.derive(work, data.n_classes, "scoring", request.progress), scorer.used

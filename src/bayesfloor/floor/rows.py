@@ -17,6 +17,7 @@ import numpy as np
 from .._types import Codes, Counts, Mask, RowNumbers, Values
 from ..errors import DataError, ParameterError
 from ..library.arrangement import EFFORTS, Arrangement, check_groups, join_groups
+from ..library.representation import RawRows, fingerprints
 from ..rows.blocks import BLOCK_ROWS, LARGE, ArrayBlocks, Blocks, Part, RowFile, draw_rows, rows_at
 from ..rows.cluster import dask_module, is_dask
 from ..rows.copies import copies_in_blocks
@@ -24,6 +25,7 @@ from ..rows.dataset import Dataset, dataset_of, validate
 from ..rows.draws import Draws, one_of_each
 from ..rows.labels import check_class_sizes, encode_labels
 from ..utils.parallel import Pieces, Threads, Workers, n_threads
+from .raw import open_raw
 from .settings import Request, Run
 
 if TYPE_CHECKING:
@@ -56,6 +58,8 @@ class LabelledRows:
         Of the cluster on which models are trained, if not on this machine.
     n_repeated, n_copies : int
         Rows that repeat an earlier one; rows that were left out as copies.
+    raw : RawRows, optional
+        Pictures or texts: then rows of `blocks` only tell them apart (see `fingerprints`).
     """
 
     blocks: Blocks
@@ -69,11 +73,13 @@ class LabelledRows:
     client: Any = None
     n_repeated: int = 0
     n_copies: int = 0
+    raw: RawRows | None = None
 
     def n_fitted(self, request: Request, run: Run) -> int:
         """Rows that the library is cross-fitted on: of groups all of them."""
         n = self.blocks.n_samples
-        return n if self.groups is not None else run.n_fitted(n, EFFORTS[request.effort])
+        limits = EFFORTS if self.raw is None else self.raw.representation.max_rows
+        return n if self.groups is not None else run.n_fitted(n, limits[request.effort])
 
     def workers(self, n_jobs: int | None, pieces: Pieces | None) -> Workers:
         """Who trains models: threads of this machine, or the workers of the cluster."""
@@ -124,6 +130,7 @@ class LabelledRows:
             row_numbers=kept if self.row_numbers is None else self.row_numbers[kept],
             n_repeated=max(n_repeated, n - len(kept)),
             n_copies=n - len(kept),
+            raw=None if self.raw is None else self.raw[kept],
         )
 
     def sample(self, n: int, draws: Draws | None) -> "Sample":
@@ -132,7 +139,7 @@ class LabelledRows:
             assert self.data is not None
             columns = np.arange(self.blocks.n_columns)
             added = np.zeros(self.blocks.n_classes, dtype=np.int64)
-            return Sample(self.data, np.arange(self.blocks.n_samples), columns, added)
+            return Sample(self.data, np.arange(self.blocks.n_samples), columns, added, self.raw)
         numbers, counts, added = draw_rows(self.blocks, n, draws.rng("sample"))
         check_class_sizes(self.classes, counts)
         X, codes = rows_at(self.blocks, numbers)
@@ -147,7 +154,7 @@ class LabelledRows:
                 duplicate_columns=self.data.duplicate_columns,
             )
         columns = np.flatnonzero((X[:1] != X).any(axis=0))  # by place: two columns may have one name
-        return Sample(drawn, numbers, columns, added)
+        return Sample(drawn, numbers, columns, added, None if self.raw is None else self.raw[numbers])
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,12 +171,15 @@ class Sample:
         Those that vary among them, by their place in the blocks.
     added : ndarray of shape (C,)
         Rows of rare classes that were taken besides the plain draw.
+    raw : RawRows, optional
+        Of the rows drawn.
     """
 
     data: Dataset
     numbers: RowNumbers
     columns: RowNumbers
     added: Counts
+    raw: RawRows | None = None
 
     @property
     def is_all(self) -> bool:
@@ -201,6 +211,8 @@ def open_rows(X: Any, y: Any, target: Any, groups: Any, request: Request, run: R
     if isinstance(X, str | os.PathLike) and y is None:
         X = FileRows(Path(X), target)
     _check_all_are_learned_from(groups, run)
+    if request.kind is not None and (is_dask(X) or run.cluster is not None):
+        raise ParameterError(f"kind={request.kind!r} works on this machine alone: leave out the cluster")
     if is_dask(X) or run.cluster is not None:
         with _rows_on_cluster(X, y, target, groups, request, run) as rows:
             yield rows
@@ -260,9 +272,14 @@ def _rows_in_memory(X: Any, y: Any, target: Any, groups: Any, request: Request, 
 
         X, y, groups, notes, row_numbers = as_arrays(X, y, target, groups)
         _check_all_are_learned_from(groups, run)  # those of a Table
+    opened = open_raw(X, request.kind)
+    raw = None
+    if opened is not None:
+        raw, remarks = opened
+        X, notes = fingerprints(raw.rows), (*notes, *remarks)
     data = validate(X, y)
     codes = None if groups is None else check_groups(groups, data.n_samples)
-    return replace(_checked_rows(data, codes, notes, row_numbers, request, run), index=index)
+    return replace(_checked_rows(data, codes, notes, row_numbers, request, run, raw), index=index)
 
 
 def _checked_rows(
@@ -272,12 +289,13 @@ def _checked_rows(
     row_numbers: RowNumbers | None,
     request: Request,
     run: Run,
+    raw: RawRows | None = None,
 ) -> LabelledRows:
     """Rows in memory as one block, or, where they are only scored, as several."""
     names = tuple(name for name in data.feature_names if name not in data.constant_columns)
     if len(names) != data.X.shape[1]:  # a constant column and another have one name
         names = tuple(f"column {j}" for j in range(data.X.shape[1]))
-    rows = LabelledRows(_one_block(data), data.classes, names, notes, data, groups, row_numbers)
+    rows = LabelledRows(_one_block(data), data.classes, names, notes, data, groups, row_numbers, raw=raw)
     if rows.n_fitted(request, run) == data.n_samples:
         return rows
     return replace(rows, blocks=_blocks(data.X, data.labels, data.n_classes, request, run))

@@ -1,6 +1,6 @@
 """Rows to train on, rows to predict, and the coordinates that several learners need of both."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -36,6 +36,8 @@ class Fold:
     effort : str
     kept : frozenset of str, optional
         Settings of learners to train; default: all.
+    parts : mapping
+        What learners of a representation look at besides the columns: see `View.parts`.
     """
 
     X: Floats
@@ -44,6 +46,7 @@ class Fold:
     seed: int
     effort: str = "balanced"
     kept: frozenset[str] | None = None
+    parts: Mapping[str, Any] = field(default_factory=dict)
 
     def wants(self, setting: str) -> bool:
         """Whether this setting of a learner is to be trained."""
@@ -67,7 +70,7 @@ class Fold:
     @cached_property
     def own(self) -> "Unseen":
         """The training rows themselves, in all coordinates."""
-        return Unseen(self, self.X)
+        return Unseen(self, self.X, self.parts)
 
     @cached_property
     def scale(self) -> "Scale":
@@ -115,6 +118,7 @@ class Unseen:
 
     fold: Fold
     X: Floats
+    parts: Mapping[str, Any] = field(default_factory=dict)
     _made: dict[str, Any] = field(default_factory=dict)
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
