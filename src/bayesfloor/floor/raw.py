@@ -4,6 +4,8 @@ from typing import Any
 
 from ..errors import ParameterError
 from ..library.representation import RawRows
+from ..rows.sparse import SparseRows, is_sparse, sparse_rows, text_rows
+from ..rows.texts import is_text_list
 from ..utils.checks import brief
 
 __all__ = ["KINDS", "check_kind", "open_raw"]
@@ -23,4 +25,12 @@ def open_raw(X: Any, kind: str | None) -> tuple[RawRows, tuple[str, ...]] | None
         from ..library.images import open_images
 
         return open_images(X)
+    if is_sparse(X):
+        X = sparse_rows(X)
+    elif is_text_list(X):
+        X = text_rows(X)
+    if isinstance(X, SparseRows):
+        from ..library.sparse_columns import open_sparse
+
+        return open_sparse(X)
     return None

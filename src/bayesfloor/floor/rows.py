@@ -24,6 +24,7 @@ from ..rows.copies import copies_in_blocks
 from ..rows.dataset import Dataset, dataset_of, validate
 from ..rows.draws import Draws, one_of_each
 from ..rows.labels import check_class_sizes, encode_labels
+from ..rows.sparse import SparseRows, dense_if_few, is_sparse
 from ..utils.parallel import Pieces, Threads, Workers, n_threads
 from .raw import open_raw
 from .settings import Request, Run
@@ -272,12 +273,16 @@ def _rows_in_memory(X: Any, y: Any, target: Any, groups: Any, request: Request, 
 
         X, y, groups, notes, row_numbers = as_arrays(X, y, target, groups)
         _check_all_are_learned_from(groups, run)  # those of a Table
+    if is_sparse(X):
+        X = dense_if_few(X)
     opened = open_raw(X, request.kind)
     raw = None
     if opened is not None:
         raw, remarks = opened
         X, notes = fingerprints(raw.rows), (*notes, *remarks)
     data = validate(X, y)
+    if raw is not None and isinstance(raw.rows, SparseRows):  # fingerprints tell equal rows, but not which are copies
+        data = data.with_records(*raw.rows.records(data.labels))
     codes = None if groups is None else check_groups(groups, data.n_samples)
     return replace(_checked_rows(data, codes, notes, row_numbers, request, run, raw), index=index)
 

@@ -19,12 +19,9 @@ from .fold import Fold, Models, Scale, Unseen, from_scores, log_probabilities
 
 __all__ = ["LEARNERS", "Weights", "naive_bayes", "sparse_linear", "word_chains"]
 
-_MOST_COLUMNS = 2**16  # of a section: those that most rows have
 _FEWEST_ROWS = 2  # that a column needs to be used
 _PENALTIES = (0.3, 3.0, 30.0)
 _STEPS, _PRECISION = 40, 1e-4
-_SMOOTHING = 0.3  # rows' worth of the mean of all classes, in every cell of naive Bayes
-_BACK_OFF = 5.0  # pairs' worth of the second word by itself
 
 
 # --- weights ------------------------------------------------------------------------------------------------
@@ -44,13 +41,13 @@ class Weights:
     kinds: tuple[str, ...]
 
     @classmethod
-    def of(cls, rows: SparseRows) -> "Weights":
-        """Of training rows."""
+    def of(cls, rows: SparseRows, most: int = 2**16) -> "Weights":
+        """Of training rows; so many columns of a section at most, those that most rows have."""
         kept, weights = [], []
         for section in rows.sections:
             n, d = section.matrix.shape
             seen = np.bincount(section.matrix.indices, minlength=d)
-            used = _most_frequent(seen)
+            used = _most_frequent(seen, most)
             kept.append(used)
             if section.kind == "numbers":
                 squares = np.bincount(section.matrix.indices, weights=section.matrix.data**2, minlength=d)[used]
@@ -76,12 +73,12 @@ class Weights:
 _FAR = 100.0  # root mean squares: one entry of 1e20 must not outweigh all others
 
 
-def _most_frequent(seen: RowNumbers) -> RowNumbers:
+def _most_frequent(seen: RowNumbers, most: int) -> RowNumbers:
     """Columns that enough rows have; of very many those that most have, ties by their place."""
     used = np.flatnonzero(seen >= _FEWEST_ROWS)
     if not len(used):
         used = np.flatnonzero(seen > 0)
-    return np.sort(used[np.argsort(-seen[used], kind="stable")[:_MOST_COLUMNS]])
+    return np.sort(used[np.argsort(-seen[used], kind="stable")[:most]])
 
 
 # --- logistic regression ------------------------------------------------------------------------------------
@@ -202,20 +199,32 @@ Scores = Callable[[csr_array], Floats]
 
 
 def _multinomial(A: csr_array, y: Codes, n_classes: int) -> Floats:
-    """Log-probability of each column in each class, shrunk toward that of all classes together."""
+    """Log-probability of each column in each class, but for what all classes share."""
     counts = _by_class(A, y, n_classes)
     together = counts.sum(axis=1, keepdims=True)
-    share = (together + 1e-3) / (together + 1e-3).sum()
-    sizes = np.bincount(y, minlength=n_classes)
-    added = _SMOOTHING * together.sum() / max(len(y), 1)  # tokens of so many mean rows
-    del sizes
-    return np.log((counts + added * share) / (counts.sum(axis=0) + added))
+    shares = together / max(float(together.sum()), 1.0)
+    logs = _log_ratios(counts, shares * counts.sum(axis=0))
+    return np.asarray(logs - np.log(np.maximum((shares * np.exp(logs)).sum(axis=0), 1e-12)))
+
+
+def _log_ratios(counts: Floats, expected: Floats) -> Floats:
+    """How much more often something was counted than expected, shrunk as much as the counts by themselves suggest.
+
+    Counts are Poisson with mean r times what is expected, r has a gamma distribution of mean 1 and variance 1/k: then r
+    is (count + k)/(expected + k) on average, and E[(count - expected)^2] = expected + expected^2 / k, which gives k.
+    """
+    # What is expected comes from the same counts: of all of them a class has a part, and varies by the rest.
+    rest = 1 - expected.sum(axis=0) / max(float(expected.sum()), 1.0)
+    weights = 1 / (1 + expected) ** 2
+    excess = float((weights * ((counts - expected) ** 2 - expected * rest)).sum())
+    k = float(np.clip((weights * expected**2 * rest).sum() / max(excess, 1e-12), 0.3, 1e3))
+    return np.log((counts + k) / (expected + k))
 
 
 def _complement(A: csr_array, y: Codes, n_classes: int) -> Floats:
     """Weights of the complement form: what the other classes say, turned round, and brought to one size."""
     counts = _by_class(A, y, n_classes)
-    others = counts.sum(axis=1, keepdims=True) - counts + 1e-2
+    others = counts.sum(axis=1, keepdims=True) - counts + 1.0
     logs = -np.log(others / others.sum(axis=0))
     return np.asarray(logs / np.abs(logs).sum(axis=0))
 
@@ -265,38 +274,35 @@ def _centre(scores: Floats) -> Floats:
 
 
 def word_chains(fold: Fold) -> Models:
-    """A Markov chain of words for each class (Peng and Schuurmans 2003), each pair backing off to its second word.
+    """A Markov chain of words for each class (Peng and Schuurmans 2003).
 
-    log p(text) = sum over words log p(w) + sum over pairs [log p(w2 | w1) - log p(w2)], the second over pairs that were
-    seen: the others add nothing.
+    log p(text | c) = sum over words log p(w | c) + sum over pairs [log p(w2 | w1, c) - log p(w2 | c)], where
+    p(w2 | w1, c) is shrunk toward p(w2 | w1) p(w2 | c) / p(w2): a pair that was hardly seen says nothing about classes
+    beyond its words.
     """
     rows: SparseRows = fold.parts["sparse"]
     at = [k for k, section in enumerate(rows.sections) if section.kind == "pairs"]
     if not at or not fold.wants("word chains"):
         return {}
+    chosen = [place for k in at for place in (k - 1, k)]
+    fit = partial(_chains, sections=[rows.sections[place] for place in chosen])
+    return {"word chains": _calibrated(fold, partial(_counts_of, chosen=chosen), fit)}
 
-    def matrix(rows: SparseRows) -> csr_array:
-        return _counts_of(rows, [place for k in at for place in (k - 1, k)])
 
-    def fit(A: csr_array, y: Codes, n_classes: int) -> Floats:
-        found, start = [], 0
-        for k in at:
-            pairs: Section = rows.sections[k]
-            n_words, n_pairs = rows.sections[k - 1].matrix.shape[1], pairs.matrix.shape[1]
-            words = A[:, start : start + n_words]
-            counts = _by_class(A[:, start + n_words : start + n_words + n_pairs], y, n_classes)
-            start += n_words + n_pairs
-            logs = _multinomial(words, y, n_classes)
-            assert pairs.first is not None and pairs.second is not None
-            # Pairs that start with a word: all of them, those that have no column among them.
-            starts = _by_class(words, y, n_classes)[pairs.first]
-            alone = np.exp(logs[pairs.second])
-            chained = (counts + _BACK_OFF * alone) / (starts + _BACK_OFF)
-            seen = counts.sum(axis=1, keepdims=True) > 0
-            found += [logs, np.where(seen, np.log(chained / alone), 0.0)]
-        return np.vstack(found)
-
-    return {"word chains": _calibrated(fold, matrix, fit)}
+def _chains(A: csr_array, y: Codes, n_classes: int, sections: Sequence[Section]) -> Floats:
+    """What each word and each pair of words adds to the score of each class; sections of words and pairs by turns."""
+    found, start = [], 0
+    for words, pairs in zip(sections[::2], sections[1::2], strict=True):
+        middle = start + words.matrix.shape[1]
+        end = middle + pairs.matrix.shape[1]
+        assert pairs.first is not None and pairs.second is not None
+        logs = _multinomial(A[:, start:middle], y, n_classes)
+        counts, starts = _by_class(A[:, middle:end], y, n_classes), _by_class(A[:, start:middle], y, n_classes)
+        starts = starts[pairs.first]
+        after = counts.sum(axis=1, keepdims=True) / np.maximum(starts.sum(axis=1, keepdims=True), 1)
+        found += [logs, _log_ratios(counts, starts * after * np.exp(logs[pairs.second]))]
+        start = end
+    return np.vstack(found)
 
 
 LEARNERS = {"sparse linear": sparse_linear, "naive bayes": naive_bayes, "word chains": word_chains}

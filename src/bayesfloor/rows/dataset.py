@@ -106,6 +106,12 @@ class Dataset:
             n_copies=len(self.labels) - len(kept),
         )
 
+    def with_records(self, share: float, records: Codes | None) -> "Dataset":
+        """The same rows, of which this share repeats an earlier one, with the record of each where there are copies."""
+        copied = 0.0 if records is None else 1 - (int(records.max()) + 1) / len(self.labels)
+        n_repeated = round(share * len(self.labels))
+        return replace(self, records=records, copied_share=copied, n_duplicate_rows=n_repeated)
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know about the data, in words."""
