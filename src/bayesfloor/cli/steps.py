@@ -137,7 +137,7 @@ def _plan(options: Namespace) -> None:
         sample = options.max_rows if options.max_rows is not None else _PLAN_ROWS
         table = _read(Namespace(**{**vars(options), "max_rows": sample}))
         rows = table.n_file_rows if options.max_rows is None else min(options.max_rows, table.n_file_rows)
-        columns, classes = len(table.features), len(np.unique(table.y).tolist())
+        columns, classes = _n_columns(table), len(np.unique(table.y).tolist())
     elif rows is None or columns is None:
         raise ParameterError("say how large the table is (--rows and --columns), or name it (FILE)")
     found = plan(
@@ -238,7 +238,7 @@ def _noise(options: Namespace) -> None:
     table = _read(options)
     with _progress(options) as progress:
         check = noise_check(
-            table.X,
+            table.X if table.sparse is None else table.sparse,
             table.y,
             groups=table.groups,
             effort=options.effort,

@@ -32,8 +32,8 @@ class Weights:
     """Columns that are used, and what they weigh, section by section; learned from some rows, without their labels.
 
     Counts become 1 + log(count), times the inverse document frequency log((1 + n)/(1 + rows that have it)) + 1 (Salton
-    and Buckley 1988), and the row of a section is brought to length 1. Other numbers are divided by their root mean
-    square.
+    and Buckley 1988), and the row of a section is brought to length 1. Other numbers are divided by the root mean
+    square of those of their column that are not 0.
     """
 
     kept: tuple[RowNumbers, ...]
@@ -51,7 +51,7 @@ class Weights:
             kept.append(used)
             if section.kind == "numbers":
                 squares = np.bincount(section.matrix.indices, weights=section.matrix.data**2, minlength=d)[used]
-                weights.append(np.sqrt(n / np.maximum(squares, np.finfo(np.float64).tiny)))
+                weights.append(np.sqrt(seen[used] / np.maximum(squares, np.finfo(np.float64).tiny)))
             else:
                 weights.append(np.log((1 + n) / (1 + seen[used])) + 1)
         return cls(tuple(kept), tuple(weights), tuple(section.kind for section in rows.sections))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 
 from .._types import Codes, Floats, Keys, Mask, RowNumbers
 from ..errors import DataError, DataTypeError
@@ -17,7 +17,7 @@ from .copies import copied_records, identifiers
 from .keys import entry_keys, row_keys
 from .texts import count_texts, text_list
 
-__all__ = ["FEW_COLUMNS", "Section", "SparseRows", "dense_if_few", "is_sparse", "sparse_rows", "text_rows"]
+__all__ = ["FEW_COLUMNS", "Section", "SparseRows", "dense_if_few", "is_sparse", "join_columns", "sparse_rows", "text_rows"]
 
 FEW_COLUMNS = 100  # a sparse matrix of so many columns is the table that it says: it takes no more memory than others do
 _RAREST = 3  # entries of a row that say whether another could have them by chance
@@ -288,22 +288,30 @@ def text_rows(X: Any) -> SparseRows:
     texts = text_list(X)
     if not len(texts):
         raise DataError("X has 0 rows (found array with 0 sample(s)): at least two samples of two classes are needed")
-    return join_columns(np.empty((len(texts), 0)), [texts], texts)
+    return join_columns(np.empty((len(texts), 0)), [texts])
 
 
-def join_columns(dense: Floats, columns: Sequence[NDArray[Any]], given: Any, n_columns: int = 1) -> SparseRows:
-    """Dense columns, and columns of texts."""
+def join_columns(dense: Floats, texts: Sequence[NDArray[Any]]) -> SparseRows:
+    """Dense columns, finite and without constant ones, and columns of texts, counted.
+
+    Classifiers of the user see the texts if there is one column of them and nothing else; otherwise dense columns and
+    counts of words in one sparse matrix.
+    """
     sections: list[Section] = []
     notes = []
-    for texts in columns:
-        counts = count_texts(texts)
+    for column in texts:
+        counts = count_texts(column)
         sections += [
             Section("words", counts.words),
             Section("pairs", counts.pairs, counts.first, counts.second),
             Section("runs", counts.runs),
         ]
         if counts.n_empty:
-            notes.append(f"{counts.n_empty:,} of {len(texts):,} texts hold no letter or digit")
+            notes.append(f"{counts.n_empty:,} of {len(column):,} texts hold no letter or digit")
     if not dense.shape[1] and not any(section.matrix.nnz for section in sections):
         raise DataError("no two texts have a word or a run of characters in common: there is nothing to learn from")
-    return SparseRows(tuple(sections), dense, given, n_columns, tuple(notes), is_text=True)
+    given: Any = texts[0]
+    if dense.shape[1] or len(texts) > 1:
+        words = [section.matrix for section in sections if section.kind == "words"]
+        given = csr_array(hstack([csr_array(dense), *words], format="csr"))
+    return SparseRows(tuple(sections), dense, given, dense.shape[1] + len(texts), tuple(notes), is_text=True)

@@ -15,6 +15,7 @@ from ..errors import BayesfloorWarning, DataError, DataTypeError, ParameterError
 from ..rows.blocks import LARGE
 from ..rows.dataset import as_array
 from ..rows.labels import encode_labels, is_missing, plain
+from ..rows.sparse import SparseRows, join_columns
 from ..utils.checks import check_callable, check_text, listed
 from ..utils.parallel import Progress
 from .columns import NO_CATEGORY, Column
@@ -60,6 +61,9 @@ class Table:
         The features as they are in the file, a row for each of `X`; None for large tables, where they are let go.
     index : pandas.Index or None
         Of the frame that was given, all its rows; None for a file.
+    sparse : SparseRows or None
+        Counts of the words of free text, or the columns of a sparse matrix, with those of `X` beside them; None for a
+        table without.
     """
 
     name: str
@@ -74,6 +78,7 @@ class Table:
     target: str
     frame: pd.DataFrame | None = None
     index: Any = None
+    sparse: SparseRows | None = None
 
     def __repr__(self) -> str:
         rows = f"{len(self.y):,} of {self.n_file_rows:,} rows"
@@ -261,6 +266,8 @@ def as_arrays(X: Any, y: Any, target: Any, groups: Any) -> tuple[Any, Any, Any, 
         groups = groups[table.rows - 1]
     else:
         groups = table.groups
+    if table.sparse is not None:
+        return table.sparse, table.y, groups, table.notes, table.rows - 1
     encoded = pd.DataFrame(table.X, columns=pd.Index(table.features, dtype=object))
     return encoded, table.y, groups, table.notes, table.rows - 1
 
@@ -269,11 +276,14 @@ def _encode(raw: RawTable, keep: Sequence[str], problems: Problems) -> Table:
     if raw.y is not None:
         with problems.collect():
             check_labels(pd.unique(raw.y), len(raw.y), raw.target, raw.n_file_rows)
-    encoded = encode_columns(raw, keep, problems)
+    encoded = encode_columns(raw, keep, problems, texts=True)
     assert raw.y is not None
+    values = [column for part in encoded for column in part.values]
+    X = np.ascontiguousarray(np.stack(values, axis=1)) if values else np.empty((len(raw.rows), 0))
+    texts = [part.texts for part in encoded if part.texts is not None]
     table = Table(
         name=raw.name,
-        X=np.ascontiguousarray(np.stack([column for part in encoded for column in part.values], axis=1)),
+        X=X,
         y=raw.y,
         groups=raw.groups,
         rows=raw.rows,
@@ -283,6 +293,7 @@ def _encode(raw: RawTable, keep: Sequence[str], problems: Problems) -> Table:
         n_file_rows=raw.n_file_rows,
         target=raw.target,
         frame=raw.frame if len(raw.rows) <= LARGE else None,
+        sparse=join_columns(X, texts) if texts else None,
     )
     identifiers = identifier_warning(table.columns)
     if identifiers:
