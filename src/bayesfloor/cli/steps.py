@@ -137,7 +137,7 @@ def _plan(options: Namespace) -> None:
         sample = options.max_rows if options.max_rows is not None else _PLAN_ROWS
         table = _read(Namespace(**{**vars(options), "max_rows": sample}))
         rows = table.n_file_rows if options.max_rows is None else min(options.max_rows, table.n_file_rows)
-        columns, classes = len(table.features), len(np.unique(table.y).tolist())
+        columns, classes = _n_columns(table), len(np.unique(table.y).tolist())
     elif rows is None or columns is None:
         raise ParameterError("say how large the table is (--rows and --columns), or name it (FILE)")
     found = plan(
@@ -149,6 +149,10 @@ def _plan(options: Namespace) -> None:
         n_jobs=options.jobs,
     )
     _deliver(options, str(found), asdict(found))
+
+
+def _n_columns(table: Any) -> int:
+    return len(table.features) if hasattr(table, "features") else int(np.prod(table.images.shape[1:]))
 
 
 _PLAN_ROWS = 20_000  # that say what becomes of the columns
@@ -237,9 +241,11 @@ def _noise(options: Namespace) -> None:
     _check_output(options)
     table = _read(options)
     with _progress(options) as progress:
+        is_table = hasattr(table, "X")
         check = noise_check(
-            table.X,
+            table.X if is_table else table.images,
             table.y,
+            kind=None if is_table else "images",
             groups=table.groups,
             effort=options.effort,
             random_state=options.seed,
@@ -332,7 +338,10 @@ STEPS: dict[str, Callable[[Namespace], int | None]] = {
 # --- parts of several commands ------------------------------------------------------------------------------
 
 
-def _read(options: Namespace) -> Table:
+def _read(options: Namespace) -> Any:
+    pictures = _read_pictures(options)
+    if pictures is not None:
+        return pictures
     with _progress(options) as progress:
         return read_table(
             options.file,
@@ -345,6 +354,25 @@ def _read(options: Namespace) -> Table:
             header=options.header,
             progress=progress,
         )
+
+
+def _read_pictures(options: Namespace) -> Any:
+    """Pictures, if the file is a folder of them or is said to hold some; None for a table."""
+    from ..tables.open import path_of
+    from ..tables.pictures import has_pictures, read_pictures
+
+    kind = getattr(options, "kind", None)
+    if kind != "images" and not has_pictures(path_of(options.file)):
+        if getattr(options, "size", None) is not None or getattr(options, "skip_bad", False):
+            raise ParameterError("--size and --skip-bad are for folders of pictures")
+        return None
+    given = {"--target": options.target, "--drop": options.drop, "--keep": options.keep, "--groups": options.groups}
+    given |= {"--header": options.header, "--max-rows": options.max_rows}
+    wrong = [name for name, value in given.items() if value not in (None, [])]
+    if wrong:
+        raise ParameterError(f"{Path(options.file).name} holds pictures, not columns: leave out {', '.join(wrong)}")
+    with _progress(options) as progress:
+        return read_pictures(options.file, size=options.size, skip_bad=options.skip_bad, progress=progress)
 
 
 def _confidence(options: Namespace) -> float:
@@ -410,6 +438,8 @@ def _reads_in_blocks(options: Namespace) -> bool:
         if options.max_rows is not None:
             raise ParameterError("a cluster works on all rows: leave out --max-rows, or --scheduler")
         return True
+    if options.kind is not None or Path(options.file).is_dir():
+        return False
     return options.groups is None and options.max_rows is None and _file_rows(options).is_large(_run(options))
 
 
@@ -420,6 +450,8 @@ def _floor_in_blocks(options: Namespace) -> Any:
 def _refuse_blocks(options: Namespace) -> None:
     if options.scheduler is not None:
         raise ParameterError("on a cluster there is only bayesfloor estimate, which prints its result (--json)")
+    if Path(options.file).is_dir():
+        return
     if options.memory_limit is not None and options.max_rows is None and _file_rows(options).is_large(_run(options)):
         raise ParameterError(
             f"{Path(options.file).name} is too large for --memory-limit {options.memory_limit}, and only bayesfloor "

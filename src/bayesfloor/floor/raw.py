@@ -1,12 +1,15 @@
 """Rows that are no columns yet, told by their kind: what makes columns of them."""
 
+import os
+from pathlib import Path
 from typing import Any
 
 from ..errors import ParameterError
 from ..library.representation import RawRows
 from ..utils.checks import brief
+from ..utils.parallel import Progress
 
-__all__ = ["KINDS", "check_kind", "open_raw"]
+__all__ = ["KINDS", "check_kind", "find_pictures", "open_raw"]
 
 KINDS = ("images",)
 
@@ -17,10 +20,23 @@ def check_kind(kind: Any) -> None:
         raise ParameterError(f"kind must be None or one of {', '.join(KINDS)}; got {brief(kind)}")
 
 
+def find_pictures(X: Any, kind: str | None, progress: Progress | None) -> Any:
+    """`X`, or the pictures that it names: a folder that has some in its sub-folders, or a file, if the kind says so."""
+    if not isinstance(X, str | os.PathLike) or isinstance(os.fspath(X), bytes):
+        return X
+    from ..tables.open import path_of
+    from ..tables.pictures import has_pictures, read_pictures
+
+    path: Path = path_of(X)
+    return read_pictures(path, progress=progress) if kind == "images" or has_pictures(path) else X
+
+
 def open_raw(X: Any, kind: str | None) -> tuple[RawRows, tuple[str, ...]] | None:
     """Raw rows, checked, with remarks about them; None if `X` are columns."""
     if kind == "images":
-        from ..library.images import open_images
+        from ..library.images import Images
+        from ..rows.pictures import check_pictures
 
-        return open_images(X)
+        pictures, remarks = check_pictures(X)
+        return RawRows(pictures, Images()), remarks
     return None
