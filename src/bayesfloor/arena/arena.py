@@ -3,6 +3,7 @@
 python -m bayesfloor.arena --help
 """
 
+import inspect
 import json
 import time
 import warnings
@@ -50,9 +51,10 @@ def run(
     ----------
     estimators : mapping of name to function, optional
         Functions ``(X, y, random_state) -> estimate``. An estimate is a number, a tuple ``(estimate, low, high)``,
-        or an object with `floor` and `interval`. Default: `default_estimators()`.
+        or an object with `floor` and `interval`. Default: `default_estimators()`. Pictures go to functions with a
+        parameter `kind` as they are, to others as columns of pixels.
     problems : iterable of names or `Problem`, optional
-        Default: all of `problems.names()`.
+        Default: all of `problems.names()`; pictures are `problems.names("images")`.
     sizes : sequence of int
         Sample sizes.
     n_seeds : int
@@ -117,10 +119,10 @@ def default_estimators() -> dict[str, Estimator]:
     return {"learned floor": _learned_floor, **ESTIMATORS, **installed_rivals()}
 
 
-def _learned_floor(X: Any, y: Any, random_state: int = 0) -> Any:
+def _learned_floor(X: Any, y: Any, random_state: int = 0, kind: str | None = None) -> Any:
     from ..floor._estimate import estimate
 
-    return estimate(X, y, random_state=random_state)
+    return estimate(X, y, kind=kind, random_state=random_state)
 
 
 def installed_rivals() -> dict[str, Estimator]:
@@ -218,12 +220,21 @@ def _one(name: str, estimator: Estimator | None, problem: Problem, n: int, seed:
         started = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            answer = problem.oracle_error(X, y) if estimator is None else estimator(X, y, random_state=seed)
+            answer = problem.oracle_error(X, y) if estimator is None else _ask(estimator, X, y, seed, problem.kind)
         estimate, low, high = _parse(answer)
     except (Exception, SystemExit) as error:  # whatever a third-party tool throws is a result too
         failure = _message(error)
     seconds = round(time.perf_counter() - started, 4)
     return Record(name, problem.name, n, seed, problem.bayes_error, estimate, low, high, seconds, failure)
+
+
+def _ask(estimator: Estimator, X: Any, y: Any, seed: int, kind: str | None) -> Any:
+    """Rows that are no columns go as they are to who says that it knows their kind; to others as columns."""
+    if kind is None:
+        return estimator(X, y, random_state=seed)
+    if "kind" in inspect.signature(estimator).parameters:
+        return estimator(X, y, random_state=seed, kind=kind)
+    return estimator(np.reshape(X, (len(X), -1)), y, random_state=seed)
 
 
 def _message(error: BaseException) -> str:

@@ -43,6 +43,7 @@ class Distribution:
     """How to draw rows with labels, and the exact posterior.
 
     `draw(n, rng)` gives X and y, `posterior(X)` an (n, C) array; `exact_error` is None where only simulation tells.
+    `kind` says what rows are that are no columns: "images", arrays of shape (n, H, W).
     """
 
     n_features: int
@@ -50,6 +51,7 @@ class Distribution:
     draw: Callable[[int, Generator], tuple[Floats, Codes]]
     posterior: Callable[[Floats], Floats]
     exact_error: float | None
+    kind: str | None = None
 
 
 def from_densities(
