@@ -6,7 +6,7 @@ python benchmarks/problem_truths.py        # rewrites src/bayesfloor/problems/pr
 import json
 from pathlib import Path
 
-from bayesfloor.problems.problems import _REGISTRY, simulated_error
+from bayesfloor.problems.problems import _KINDS, simulated_error
 
 OUT = Path(__file__).parents[1] / "src" / "bayesfloor" / "problems" / "problem_truths.json"
 STD, SEED = 1e-4, 2026
@@ -15,7 +15,7 @@ STD, SEED = 1e-4, 2026
 def main() -> None:
     """Compute and write them all."""
     truths = {}
-    for name, (family, parameters) in _REGISTRY.items():
+    for name, (family, parameters) in (entry for problems in _KINDS.values() for entry in problems.items()):
         distribution = family(**parameters)
         if distribution.exact_error is None:
             error, std = simulated_error(distribution, STD, SEED)

@@ -3,6 +3,7 @@
 python -m bayesfloor.arena --help
 """
 
+import inspect
 import json
 import time
 import warnings
@@ -18,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from ..errors import DataError, ParameterError
 from ..problems.problems import Problem, get, names
+from ..rows.sparse import text_rows
 from ..utils.checks import brief, check_whole
 from ..utils.parallel import Progress, n_threads
 from ..utils.sources import source_key
@@ -50,9 +52,11 @@ def run(
     ----------
     estimators : mapping of name to function, optional
         Functions ``(X, y, random_state) -> estimate``. An estimate is a number, a tuple ``(estimate, low, high)``,
-        or an object with `floor` and `interval`. Default: `default_estimators()`.
+        or an object with `floor` and `interval`. Default: `default_estimators()`. Pictures and texts go to functions
+        with a parameter `kind` as they are, to others as columns of pixels and of counts of words.
     problems : iterable of names or `Problem`, optional
-        Default: all of `problems.names()`.
+        Default: all of `problems.names()`; pictures and texts are `problems.names("images")` and
+        ``("texts")``.
     sizes : sequence of int
         Sample sizes.
     n_seeds : int
@@ -117,10 +121,10 @@ def default_estimators() -> dict[str, Estimator]:
     return {"learned floor": _learned_floor, **ESTIMATORS, **installed_rivals()}
 
 
-def _learned_floor(X: Any, y: Any, random_state: int = 0) -> Any:
+def _learned_floor(X: Any, y: Any, random_state: int = 0, kind: str | None = None) -> Any:
     from ..floor._estimate import estimate
 
-    return estimate(X, y, random_state=random_state)
+    return estimate(X, y, kind=kind, random_state=random_state)
 
 
 def installed_rivals() -> dict[str, Estimator]:
@@ -218,12 +222,22 @@ def _one(name: str, estimator: Estimator | None, problem: Problem, n: int, seed:
         started = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            answer = problem.oracle_error(X, y) if estimator is None else estimator(X, y, random_state=seed)
+            answer = problem.oracle_error(X, y) if estimator is None else _ask(estimator, X, y, seed, problem.kind)
         estimate, low, high = _parse(answer)
     except (Exception, SystemExit) as error:  # whatever a third-party tool throws is a result too
         failure = _message(error)
     seconds = round(time.perf_counter() - started, 4)
     return Record(name, problem.name, n, seed, problem.bayes_error, estimate, low, high, seconds, failure)
+
+
+def _ask(estimator: Estimator, X: Any, y: Any, seed: int, kind: str | None) -> Any:
+    """Rows that are no columns go as they are to who says that it knows their kind; to others as columns."""
+    if kind is None:
+        return estimator(X, y, random_state=seed)
+    if "kind" in inspect.signature(estimator).parameters:
+        return estimator(X, y, random_state=seed, kind=kind)
+    columns = text_rows(X).sections[0].matrix.toarray() if kind == "texts" else np.reshape(X, (len(X), -1))
+    return estimator(columns, y, random_state=seed)
 
 
 def _message(error: BaseException) -> str:

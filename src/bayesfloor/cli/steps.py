@@ -151,6 +151,15 @@ def _plan(options: Namespace) -> None:
     _deliver(options, str(found), asdict(found))
 
 
+def _n_columns(table: Any) -> int:
+    """Columns that the library sees."""
+    if not hasattr(table, "features"):
+        return int(np.prod(table.images.shape[1:]))
+    from ..library.sparse_columns import DIRECTIONS
+
+    return len(table.features) + (0 if table.sparse is None else min(DIRECTIONS, table.sparse.shape[1]))
+
+
 _PLAN_ROWS = 20_000  # that say what becomes of the columns
 
 
@@ -237,9 +246,11 @@ def _noise(options: Namespace) -> None:
     _check_output(options)
     table = _read(options)
     with _progress(options) as progress:
+        is_table = hasattr(table, "X")
         check = noise_check(
-            table.X if table.sparse is None else table.sparse,
+            table.features_of_rows if is_table else table.images,
             table.y,
+            kind=None if is_table else "images",
             groups=table.groups,
             effort=options.effort,
             random_state=options.seed,
@@ -266,10 +277,11 @@ def _problems(options: Namespace) -> None:
         if Path(options.output).suffix.lower() != ".csv":
             raise ParameterError(f"a sample is written as CSV: name it {Path(options.output).with_suffix('.csv')}")
         X, y = chosen[0].sample(options.rows, random_state=options.seed)
-        lines = [",".join([*(f"x{j}" for j in range(X.shape[1])), "label"])]
-        lines += [
-            ",".join([*map(repr, row), f"class {label}"]) for row, label in zip(X.tolist(), y.tolist(), strict=True)
-        ]
+        # Texts of problems are words with spaces between them: nothing to be quoted.
+        rows = [[text] for text in X] if chosen[0].kind == "texts" else X.reshape(len(X), -1).tolist()
+        names = ["text"] if chosen[0].kind == "texts" else [f"x{j}" for j in range(len(rows[0]))]
+        lines = [",".join([*names, "label"])]
+        lines += [",".join([*map(str, row), f"class {label}"]) for row, label in zip(rows, y.tolist(), strict=True)]
         write_file(options.output, "\n".join(lines) + "\n", force=options.force)
         _say(options, str(chosen[0]))
         _print(f"sample: {options.output}, target label")
@@ -332,7 +344,10 @@ STEPS: dict[str, Callable[[Namespace], int | None]] = {
 # --- parts of several commands ------------------------------------------------------------------------------
 
 
-def _read(options: Namespace) -> Table:
+def _read(options: Namespace) -> Any:
+    pictures = _read_pictures(options)
+    if pictures is not None:
+        return pictures
     with _progress(options) as progress:
         return read_table(
             options.file,
@@ -345,6 +360,25 @@ def _read(options: Namespace) -> Table:
             header=options.header,
             progress=progress,
         )
+
+
+def _read_pictures(options: Namespace) -> Any:
+    """Pictures, if the file is a folder of them or is said to hold some; None for a table."""
+    from ..tables.open import path_of
+    from ..tables.pictures import has_pictures, read_pictures
+
+    kind = getattr(options, "kind", None)
+    if kind != "images" and not has_pictures(path_of(options.file)):
+        if getattr(options, "size", None) is not None or getattr(options, "skip_bad", False):
+            raise ParameterError("--size and --skip-bad are for folders of pictures")
+        return None
+    given = {"--target": options.target, "--drop": options.drop, "--keep": options.keep, "--groups": options.groups}
+    given |= {"--header": options.header, "--max-rows": options.max_rows}
+    wrong = [name for name, value in given.items() if value not in (None, [])]
+    if wrong:
+        raise ParameterError(f"{Path(options.file).name} holds pictures, not columns: leave out {', '.join(wrong)}")
+    with _progress(options) as progress:
+        return read_pictures(options.file, size=options.size, skip_bad=options.skip_bad, progress=progress)
 
 
 def _confidence(options: Namespace) -> float:
@@ -410,6 +444,8 @@ def _reads_in_blocks(options: Namespace) -> bool:
         if options.max_rows is not None:
             raise ParameterError("a cluster works on all rows: leave out --max-rows, or --scheduler")
         return True
+    if options.kind is not None or Path(options.file).is_dir():
+        return False
     return options.groups is None and options.max_rows is None and _file_rows(options).is_large(_run(options))
 
 
@@ -420,6 +456,8 @@ def _floor_in_blocks(options: Namespace) -> Any:
 def _refuse_blocks(options: Namespace) -> None:
     if options.scheduler is not None:
         raise ParameterError("on a cluster there is only bayesfloor estimate, which prints its result (--json)")
+    if Path(options.file).is_dir():
+        return
     if options.memory_limit is not None and options.max_rows is None and _file_rows(options).is_large(_run(options)):
         raise ParameterError(
             f"{Path(options.file).name} is too large for --memory-limit {options.memory_limit}, and only bayesfloor "

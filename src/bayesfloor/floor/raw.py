@@ -1,5 +1,7 @@
 """Rows that are no columns yet, told by their kind: what makes columns of them."""
 
+import os
+from pathlib import Path
 from typing import Any
 
 from ..errors import ParameterError
@@ -7,10 +9,11 @@ from ..library.representation import RawRows
 from ..rows.sparse import SparseRows, is_sparse, sparse_rows, text_rows
 from ..rows.texts import is_text_list
 from ..utils.checks import brief
+from ..utils.parallel import Progress
 
-__all__ = ["KINDS", "check_kind", "open_raw"]
+__all__ = ["KINDS", "check_kind", "find_pictures", "open_raw"]
 
-KINDS = ("images",)
+KINDS = ("images", "texts")
 
 
 def check_kind(kind: Any) -> None:
@@ -19,13 +22,28 @@ def check_kind(kind: Any) -> None:
         raise ParameterError(f"kind must be None or one of {', '.join(KINDS)}; got {brief(kind)}")
 
 
+def find_pictures(X: Any, kind: str | None, progress: Progress | None) -> Any:
+    """`X`, or the pictures that it names: a folder that has some in its sub-folders, or a file, if the kind says so."""
+    if not isinstance(X, str | os.PathLike) or isinstance(os.fspath(X), bytes):
+        return X
+    from ..tables.open import path_of
+    from ..tables.pictures import has_pictures, read_pictures
+
+    path: Path = path_of(X)
+    return read_pictures(path, progress=progress) if kind == "images" or has_pictures(path) else X
+
+
 def open_raw(X: Any, kind: str | None) -> tuple[RawRows, tuple[str, ...]] | None:
     """Raw rows, checked, with remarks about them; None if `X` are columns."""
     if kind == "images":
-        from ..library.images import open_images
+        from ..library.images import Images
+        from ..rows.pictures import check_pictures
 
-        return open_images(X)
-    if is_sparse(X):
+        pictures, remarks = check_pictures(X)
+        return RawRows(pictures, Images()), remarks
+    if kind == "texts" and not isinstance(X, SparseRows):
+        X = text_rows(X)
+    elif is_sparse(X):
         X = sparse_rows(X)
     elif is_text_list(X):
         X = text_rows(X)

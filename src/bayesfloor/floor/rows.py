@@ -26,7 +26,7 @@ from ..rows.draws import Draws, one_of_each
 from ..rows.labels import check_class_sizes, encode_labels
 from ..rows.sparse import SparseRows, dense_if_few, is_sparse
 from ..utils.parallel import Pieces, Threads, Workers, n_threads
-from .raw import open_raw
+from .raw import find_pictures, open_raw
 from .settings import Request, Run
 
 if TYPE_CHECKING:
@@ -209,6 +209,13 @@ class FileRows:
 def open_rows(X: Any, y: Any, target: Any, groups: Any, request: Request, run: Run) -> Iterator[LabelledRows]:
     """Rows as the user gave them, checked; what was opened for them is closed at the end."""
     y, target = _named_labels(X, y, target)
+    if y is None:
+        X = find_pictures(X, request.kind, request.progress)
+    remarks: tuple[str, ...] = ()
+    if hasattr(X, "images"):
+        X, y, request, remarks, files = _given_pictures(X, y, target, request)
+    else:
+        files = None
     if isinstance(X, str | os.PathLike) and y is None:
         X = FileRows(Path(X), target)
     _check_all_are_learned_from(groups, run)
@@ -229,7 +236,17 @@ def open_rows(X: Any, y: Any, target: Any, groups: Any, request: Request, run: R
     ):
         yield _mapped_rows(X, y, request, run)
     else:
-        yield _rows_in_memory(X, y, target, groups, request, run)
+        rows = _rows_in_memory(X, y, target, groups, request, run)
+        yield rows if files is None else replace(rows, index=files, notes=(*remarks, *rows.notes))
+
+
+def _given_pictures(
+    pictures: Any, y: Any, target: Any, request: Request
+) -> tuple[Any, Any, Request, tuple[str, ...], Any]:
+    """Pictures that were read: arrays, what is asked for, remarks, and the files as an index."""
+    if y is not None or target is not None:
+        raise ParameterError("pictures that were read have their labels: leave out y and target")
+    return pictures.images, pictures.y, replace(request, kind="images"), pictures.notes, pictures.index
 
 
 def _named_labels(X: Any, y: Any, target: Any) -> tuple[Any, Any]:

@@ -66,10 +66,17 @@ class Representation(Protocol):
         Rows that a model is trained on at most, by effort.
     """
 
-    name: str
-    learners: Mapping[str, Learner]
-    unused: Collection[str]
-    max_rows: Mapping[str, int]
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def learners(self) -> Mapping[str, Learner]: ...
+
+    @property
+    def unused(self) -> Collection[str]: ...
+
+    @property
+    def max_rows(self) -> Mapping[str, int]: ...
 
     def learn(self, rows: Any, rng: np.random.Generator, workers: Workers, progress: Progress | None) -> Encoder:
         """Learn from raw rows that are not held out, in an order of their content; no label takes part."""

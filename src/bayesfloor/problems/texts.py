@@ -3,11 +3,10 @@
 The length of a text says nothing about its class.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
 
 from .._types import Codes, Floats
@@ -15,7 +14,7 @@ from ..errors import DataError
 from ..utils.checks import brief, check_number, check_positive, check_whole
 from .families import Distribution
 
-__all__ = ["word_chains", "word_shares"]
+__all__ = ["TEXTS", "word_chains", "word_shares"]
 
 Generator = np.random.Generator
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
@@ -64,6 +63,14 @@ def word_chains(
     start = np.tile(log_softmax(_zipf(n_words)), (n_classes, 1))
     steps = _zipf(n_words) + spread * rng.standard_normal((n_classes, n_words, n_words))
     return _texts(start, log_softmax(steps, axis=2), length)
+
+
+# Name: family and its parameters.
+TEXTS: dict[str, tuple[Callable[..., Distribution], dict[str, Any]]] = {
+    "words": (word_shares, {}),
+    "topics": (word_shares, {"n_classes": 5, "spread": 0.4}),
+    "chains": (word_chains, {}),
+}
 
 
 def _zipf(n_words: int) -> Floats:

@@ -255,7 +255,8 @@ def check_shape(shape: tuple[int, ...]) -> None:
     if len(shape) != 2:
         raise DataError(
             f"Expected 2D array (rows x columns), got {len(shape)}D array instead of shape {shape}. "
-            "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(len(X), -1) for images"
+            "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(len(X), -1) for other shapes; "
+            "bayesfloor.estimate takes pictures with kind='images'"
         )
     if shape[0] == 0:
         raise DataError("X has 0 rows (found array with 0 sample(s)): at least two samples of two classes are needed")

@@ -65,6 +65,8 @@ def text_list(X: Any) -> NDArray[Any]:
     ...
     bayesfloor.errors.DataError: 1 of 2 texts is missing (None or NaN), the first in row 1: drop such rows, or put an...
     """
+    if isinstance(X, str | bytes) or not hasattr(X, "__len__") or hasattr(X, "columns") or hasattr(X, "nnz"):
+        raise DataTypeError(f"texts must be a list, an array or a series of them, one per row; got {type(X).__name__}")
     values = X.tolist() if hasattr(X, "tolist") else X.to_list() if hasattr(X, "to_list") else list(X)
     if values and isinstance(values[0], list):  # an array of one column
         values = [row[0] for row in values]

@@ -80,6 +80,11 @@ class Table:
     index: Any = None
     sparse: SparseRows | None = None
 
+    @property
+    def features_of_rows(self) -> Any:
+        """What `estimate` sees of the rows: `X`, or with sparse columns `sparse`."""
+        return self.X if self.sparse is None else self.sparse
+
     def __repr__(self) -> str:
         rows = f"{len(self.y):,} of {self.n_file_rows:,} rows"
         return f"Table({_clean(self.name)}: {rows}, {len(self.features)} features, target {_clean(self.target)})"
