@@ -83,17 +83,19 @@ def _texts(start: Floats, steps: Floats | None, length: float) -> Distribution:
     words = np.array([_word(i) for i in range(n_words)], dtype=object)
     place = {word: i for i, word in enumerate(words)}
     priors = np.full(n_classes, 1 / n_classes)
-    first = np.cumsum(np.exp(start), axis=1)
-    after = None if steps is None else np.cumsum(np.exp(steps), axis=2)
+    # Cumulative shares one after the other, each with its number added: one search finds a word in any of them.
+    first = _one_after_another(start)
+    after = first if steps is None else _one_after_another(steps.reshape(-1, n_words))
 
     def draw(n: int, rng: Generator) -> tuple[Any, Codes]:
         y = rng.integers(0, n_classes, n)
         lengths = 1 + rng.poisson(length - 1 if length > 1 else 0.0, n)
         tokens = np.zeros((n, int(lengths.max())), dtype=np.int64)
         for at in range(tokens.shape[1]):
-            u = rng.random(n)
-            chances = first[y] if after is None or at == 0 else after[y, tokens[:, at - 1]]
-            tokens[:, at] = np.minimum((chances < u[:, None]).sum(axis=1), n_words - 1)
+            chained = steps is not None and at > 0
+            number = y * n_words + tokens[:, at - 1] if chained else y
+            found = np.searchsorted(after if chained else first, number + rng.random(n), "right")
+            tokens[:, at] = np.minimum(found - number * n_words, n_words - 1)
         texts = np.empty(n, dtype=object)
         for row, (found, size) in enumerate(zip(words[tokens], lengths, strict=True)):
             texts[row] = " ".join(found[:size])
@@ -106,6 +108,12 @@ def _texts(start: Floats, steps: Floats | None, length: float) -> Distribution:
         return np.asarray(np.exp(log_softmax(logs, axis=1)))
 
     return Distribution(n_words, priors, draw, posterior, None, kind="texts")
+
+
+def _one_after_another(logs: Floats) -> Floats:
+    cumulative = np.cumsum(np.exp(logs), axis=1)
+    cumulative[:, -1] = 1.0  # a sum may end just below it
+    return np.asarray((cumulative + np.arange(len(logs))[:, None]).ravel())
 
 
 def _log_likelihoods(codes: Codes, start: Floats, steps: Floats | None) -> Floats:

@@ -15,7 +15,7 @@ from ..errors import BayesfloorWarning, DataError, DataTypeError, ParameterError
 from ..rows.blocks import LARGE
 from ..rows.dataset import as_array
 from ..rows.labels import encode_labels, is_missing, plain
-from ..rows.sparse import SparseRows, join_columns
+from ..rows.sparse import FEW_COLUMNS, SparseRows, dense_if_few, join_columns, sparse_rows
 from ..utils.checks import check_callable, check_text, listed
 from ..utils.parallel import Progress
 from .columns import NO_CATEGORY, Column
@@ -23,6 +23,7 @@ from .encoder import accounts, column_notes, encode_columns, identifier_warning
 from .open import path_of
 from .problems import Problems
 from .selection import RawTable, raw_table, select
+from .sparse_files import has_sparse_rows, read_labels, read_sparse_file
 from .table_file import InMemory
 from .target import check_labels
 
@@ -85,15 +86,24 @@ class Table:
         """What `estimate` sees of the rows: `X`, or with sparse columns `sparse`."""
         return self.X if self.sparse is None else self.sparse
 
+    @property
+    def _n_features(self) -> str:
+        """In words."""
+        if self.sparse is None:
+            return f"{len(self.features)} features"
+        kinds = "of text" if self.sparse.is_text else "that are sparse"
+        n_dense = f"{len(self.features)} features, " if self.features else ""
+        return f"{n_dense}{self.sparse.n_columns - len(self.features):,} {kinds}"
+
     def __repr__(self) -> str:
         rows = f"{len(self.y):,} of {self.n_file_rows:,} rows"
-        return f"Table({_clean(self.name)}: {rows}, {len(self.features)} features, target {_clean(self.target)})"
+        return f"Table({_clean(self.name)}: {rows}, {self._n_features}, target {_clean(self.target)})"
 
     def __str__(self) -> str:
         classes, codes = encode_labels(self.y)
         sizes = [f"{_clean(label)}: {n:,}" for label, n in zip(plain(classes), np.bincount(codes), strict=True)]
         lines = [
-            f"{self.name}: {len(self.y):,} of {self.n_file_rows:,} rows, {len(self.features)} features, "
+            f"{self.name}: {len(self.y):,} of {self.n_file_rows:,} rows, {self._n_features}, "
             f"{len(classes)} classes ({listed(sizes)})",
             "",
         ]
@@ -131,7 +141,8 @@ def read_table(
     ----------
     path : str or Path
         CSV or TSV (delimiter and encoding are found out), JSON lines, ARFF (all of them also with .gz), Parquet,
-        Feather, Arrow, NPY, or NPZ with arrays ``X`` and ``y``.
+        Feather, Arrow, NPY, or NPZ with arrays ``X`` and ``y``. Sparse rows: NPZ of `scipy.sparse.save_npz` (labels as
+        an array ``y`` in it, or in a file that `target` names), and svmlight files (.svm, .svmlight, .libsvm).
     target : str or int
         Column of the labels, by name or position (0 is the first, -1 the last; a column with that text for its name
         comes first). Not needed for NPZ with ``y``. Empty cells, NaN and ``?`` are no labels; words such as None or NA
@@ -176,6 +187,8 @@ def read_table(
     """
     check_callable("progress", progress)
     problems = Problems(path_of(path).name)
+    if has_sparse_rows(path_of(path)):
+        return _sparse_table(path_of(path), target, [*drop, *keep], groups, max_rows, random_state)
     raw = raw_table(
         path,
         target=target,
@@ -304,6 +317,49 @@ def _encode(raw: RawTable, keep: Sequence[str], problems: Problems) -> Table:
     if identifiers:
         warnings.warn(identifiers, BayesfloorWarning, stacklevel=3)
     return table
+
+
+def _sparse_table(
+    path: Path, target: Any, named: Sequence[str], groups: str | None, max_rows: int | None, random_state: int
+) -> Table:
+    """A file of sparse rows as a table: labels and groups are what it has beside them, or labels a file of their own."""
+    if named:
+        raise ParameterError(f"{path.name} holds sparse rows, whose columns have no names: leave out drop and keep")
+    file = read_sparse_file(path)
+    n, side = file.matrix.shape[0], dict(file.side)
+    if isinstance(target, str) and target not in side and Path(target).is_file():
+        labels = read_labels(Path(target))
+        if len(labels) != n:
+            raise DataError(f"{path.name} has {n} rows but {Path(target).name} has {len(labels)} labels")
+        side[target] = labels
+    elif target is None and "y" not in side:
+        raise ParameterError(
+            f"{path.name} has no labels beside its sparse rows: add an array y to it, or name a file with one label per "
+            "row (target, --target labels.npy)"
+        )
+    numbers = "sparse rows"
+    frame = pd.DataFrame({**side, numbers: np.arange(n)})
+    raw = select(InMemory(frame, tuple(side)), path.name, target, (), (), groups, max_rows, random_state)
+    assert raw.y is not None
+    check_labels(pd.unique(raw.y), len(raw.y), raw.target, raw.n_file_rows)
+    chosen = file.matrix if len(raw.rows) == n else file.matrix.tocsr()[raw.rows - 1]
+    d = int(chosen.shape[1])
+    few = d <= FEW_COLUMNS
+    columns = [column for column in accounts(raw, []) if column.use != "left out"]
+    columns.append(Column(f"{d:,} sparse columns", "numeric", 0, d, "feature"))
+    return Table(
+        name=path.name,
+        X=dense_if_few(chosen).astype(np.float64) if few else np.empty((len(raw.rows), 0)),
+        y=raw.y,
+        groups=raw.groups,
+        rows=raw.rows,
+        features=tuple(f"column {j}" for j in range(d)) if few else (),
+        columns=tuple(columns),
+        notes=raw.notes,
+        n_file_rows=n,
+        target=raw.target,
+        sparse=None if few else sparse_rows(chosen, path.name),
+    )
 
 
 def _clean(value: Any) -> str:
