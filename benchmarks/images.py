@@ -140,7 +140,8 @@ def _known(records: list[dict[str, Any]]) -> Iterable[str]:
         floor = f"{own[0]['truth']:.2%}" if name != "all" else ""
         yield (
             f"| {name} | {len(own)} | {floor} | {np.mean([r['error'] for r in own]):.2%} | "
-            f"{100 * np.abs(off).mean():.2f} | {100 * np.abs(oracle).mean():.2f} | {np.abs(off).mean() / np.abs(oracle).mean():.2f} | "
+            f"{100 * np.abs(off).mean():.2f} | {100 * np.abs(oracle).mean():.2f} | "
+            f"{np.abs(off).mean() / np.abs(oracle).mean():.2f} | "
             f"{100 * off.mean():+.2f} | {covered} | {100 * np.median([r['high'] - r['low'] for r in own]):.1f} |"
         )
 
