@@ -27,6 +27,9 @@ class Centred:
     def note(self, encoder, n_rows):
         return f"the mean was learned from {n_rows} rows"
 
+    def excerpt(self, row):
+        return f"<b>{row[0]:.2f}"
+
     def signs(self, fold):
         self.seen.append(len(fold.parts["signs"]))
         assert len(fold.parts["signs"]) == len(fold.y)

@@ -147,8 +147,8 @@ def test_arrays_in_a_file(tmp_path):
     np.savez(tmp_path / "flat.npz", X=images.reshape(6, -1), y=[0, 1] * 3)
     with pytest.raises(bf.DataError, match=r"must be an array of shape \(N, H, W\)"):
         bf.read_pictures(tmp_path / "flat.npz")
+    np.savez(tmp_path / "short.npz", X=images, y=[0, 1])
     with pytest.raises(bf.DataError, match="X has 6 pictures but y has shape"):
-        np.savez(tmp_path / "short.npz", X=images, y=[0, 1])
         bf.read_pictures(tmp_path / "short.npz")
 
 

@@ -21,6 +21,7 @@ from ..bounds.bounds import Bound, all_bounds
 from ..errors import ParameterError
 from ..library.arrangement import check_size, n_repeats, name_classifiers, near_points
 from ..library.forest import Forests, forest_rows
+from ..library.representation import RawRows
 from ..library.training import Learned, Trained, train
 from ..rows.block_dataset import block_digest, varying_columns
 from ..rows.blocks import ArrayBlocks, Blocks, Part
@@ -42,6 +43,7 @@ from .settings import Request, Run
 __all__ = ["estimate"]
 
 BOUND_ROWS = 10_000
+_EXCERPTS = 20  # rows of each list that are kept for the page
 
 
 def estimate(
@@ -189,7 +191,7 @@ def _estimate(rows: LabelledRows, request: Request, run: Run) -> FloorResult:
         representation, n_free = sample.raw.representation, int((learned.fitted.fold != 0).sum())
         notes = (*notes, representation.note(learned.encoder, n_free))
         settings["representation"] = representation.name
-    return conclude(
+    result = conclude(
         data,
         learned,
         counted,
@@ -199,6 +201,15 @@ def _estimate(rows: LabelledRows, request: Request, run: Run) -> FloorResult:
         settings=settings,
         started=request.started,
     )
+    return result if rows.raw is None else replace(result, excerpts=_excerpts(result, rows.raw))
+
+
+def _excerpts(result: FloorResult, raw: RawRows) -> dict[int, str]:
+    """The most suspect and the most ambiguous rows, for the page; no others are kept."""
+    if result.posterior is None:
+        return {}
+    positions = [*result.suspect_positions(_EXCERPTS), *result.hardest_positions(_EXCERPTS)]
+    return {result.row_number(i): raw.representation.excerpt(raw.rows[i]) for i in positions}
 
 
 def _check_memory(rows: LabelledRows, sample: Sample, request: Request, run: Run) -> None:

@@ -82,6 +82,9 @@ class FloorResult:
         not kept in JSON.
     index : pandas.Index, optional
         Of the frame that was given; not kept in JSON.
+    excerpts : dict
+        Pictures (as inline PNG data) or texts of the most suspect and the most ambiguous rows, by row number; empty for
+        rows of columns, and not kept in JSON.
     doubts : tuple of Doubt
         What speaks against taking the estimate at face value.
     muted : tuple of Doubt
@@ -124,6 +127,7 @@ class FloorResult:
     row_numbers: NDArray[np.int64] | None = field(default=None, compare=False, repr=False)
     index: Any = field(default=None, compare=False, repr=False)
     muted: tuple[Doubt, ...] = ()
+    excerpts: dict[int, str] = field(default_factory=dict, compare=False, repr=False)
 
     def mute(self, codes: Iterable[str] | str) -> "FloorResult":
         """The same result without the doubts that have these codes: you know of them, and they are not to count.
@@ -395,7 +399,7 @@ class FloorResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; single rows are left out."""
-        single_rows = ("posterior", "labels", "row_numbers", "index")
+        single_rows = ("posterior", "labels", "row_numbers", "index", "excerpts")
         kept = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in single_rows}
         plain = {name: _plain(value) for name, value in kept.items()}
         return {"schema": _SCHEMA, **plain}

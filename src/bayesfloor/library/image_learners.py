@@ -14,7 +14,7 @@ __all__ = ["IMAGE_LEARNERS", "LANDMARKS", "part_kernel"]
 
 # Pictures that kernels stand at, by effort.
 LANDMARKS = {"fast": 1_000, "balanced": 3_000, "thorough": 5_000}
-_RIDGES = (0.03, 0.3, 3.0)
+_RIDGES = (0.02, 0.3, 5.0)
 _ROUNDING = 2e-6  # of Gram matrices in single precision, for each row
 _AT_A_TIME = 4_096  # rows
 _REFERENCE = 500  # rows whose distances tell what is near

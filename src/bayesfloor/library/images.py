@@ -10,6 +10,9 @@ References
    AISTATS 2011.
 """
 
+import struct
+import zlib
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +30,7 @@ from .learners import LIBRARY
 from .pool import spaced
 from .representation import View
 
-__all__ = ["ImageEncoder", "Images", "grid_cells", "patch_side"]
+__all__ = ["ImageEncoder", "Images", "grid_cells", "patch_side", "png"]
 
 _PATCHES, _CENTRES, _ROUNDS = 60_000, 400, 12  # of k-means
 _PER_CENTRE = 20  # patches at least
@@ -78,6 +81,13 @@ class Images:
             Directions.of(pixels, min(_PIXEL_COLUMNS, most)),
         )
 
+    def excerpt(self, row: NDArray[Any]) -> str:
+        """A picture as inline PNG data; numbers other than bytes from black, their smallest, to white."""
+        if row.dtype != np.uint8:
+            low, high = float(row.min()), float(row.max())
+            row = np.round((row - low) * (255 / ((high - low) or 1.0))).astype(np.uint8)
+        return "data:image/png;base64," + b64encode(png(row)).decode()
+
     def note(self, encoder: Any, n_rows: int) -> str:
         """What was learned from so many rows."""
         dictionary, side = encoder.dictionary, encoder.dictionary.side
@@ -89,6 +99,25 @@ class Images:
 
 
 _FLATTEN = 0.3
+
+
+def png(pixels: NDArray[np.uint8]) -> bytes:
+    """A PNG file of pixels of shape (H, W, 1 or 3).
+
+    Examples
+    --------
+    >>> png(np.zeros((2, 2, 1), dtype=np.uint8))[1:4]
+    b'PNG'
+    """
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    height, width, channels = pixels.shape
+    head = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 0, 0, 0, 0)
+    lines = b"".join(b"\0" + line.tobytes() for line in np.ascontiguousarray(pixels))  # each without a filter
+    parts = (chunk(b"IHDR", head), chunk(b"IDAT", zlib.compress(lines, 9)), chunk(b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
 
 
 @dataclass(frozen=True, eq=False)

@@ -81,6 +81,9 @@ class Representation(Protocol):
     def learn(self, rows: Any, rng: np.random.Generator, workers: Workers, progress: Progress | None) -> Encoder:
         """Learn from raw rows that are not held out, in an order of their content; no label takes part."""
 
+    def excerpt(self, row: Any) -> str:
+        """A raw row for the page: text, or a picture as inline PNG data."""
+
     def note(self, encoder: Encoder, n_rows: int) -> str:
         """What was learned from so many rows, in words, for the result."""
 
