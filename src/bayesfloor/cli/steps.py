@@ -130,7 +130,7 @@ def _plan(options: Namespace) -> None:
     from ..floor._plan import plan
 
     _check_output(options)
-    rows, columns, classes = options.rows, options.columns, options.classes
+    rows, columns, classes, entries = options.rows, options.columns, options.classes, 0
     if options.file is not None:
         if rows is not None or columns is not None or classes is not None:
             raise ParameterError("give a table, or its --rows, --columns and --classes; not both")
@@ -138,6 +138,8 @@ def _plan(options: Namespace) -> None:
         table = _read(Namespace(**{**vars(options), "max_rows": sample}))
         rows = table.n_file_rows if options.max_rows is None else min(options.max_rows, table.n_file_rows)
         columns, classes = _n_columns(table), len(np.unique(table.y).tolist())
+        if getattr(table, "sparse", None) is not None:
+            columns, entries = table.sparse.shape[1], round(table.sparse.n_entries * rows / len(table.y))
     elif rows is None or columns is None:
         raise ParameterError("say how large the table is (--rows and --columns), or name it (FILE)")
     found = plan(
@@ -147,6 +149,7 @@ def _plan(options: Namespace) -> None:
         options.workers or 0,
         effort=options.effort,
         n_jobs=options.jobs,
+        entries=entries,
     )
     _deliver(options, str(found), asdict(found))
 

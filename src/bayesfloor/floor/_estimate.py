@@ -27,9 +27,10 @@ from ..rows.block_dataset import block_digest, varying_columns
 from ..rows.blocks import ArrayBlocks, Blocks, Part
 from ..rows.draws import Draws
 from ..rows.scaling import Standard
+from ..rows.sparse import SparseRows
 from ..utils.checks import brief, check_callable
 from ..utils.parallel import Pieces, Progress, Workers, n_threads, one_blas_thread
-from ._plan import measured_costs, memory_features
+from ._plan import measured_costs, memory_features, sparse_bytes
 from .balls import balls_on_columns, balls_on_scores, pair_table
 from .ceiling import HeldOut, held_out_errors
 from .conclusion import Counted, conclude
@@ -209,7 +210,8 @@ def _excerpts(result: FloorResult, raw: RawRows) -> dict[int, str]:
     if result.posterior is None:
         return {}
     positions = [*result.suspect_positions(_EXCERPTS), *result.hardest_positions(_EXCERPTS)]
-    return {result.row_number(i): raw.representation.excerpt(raw.rows[i]) for i in positions}
+    found = {result.row_number(i): raw.representation.excerpt(raw.rows[i]) for i in positions}
+    return {number: excerpt for number, excerpt in found.items() if excerpt}
 
 
 def _check_memory(rows: LabelledRows, sample: Sample, request: Request, run: Run) -> None:
@@ -224,6 +226,8 @@ def _check_memory(rows: LabelledRows, sample: Sample, request: Request, run: Run
     )
     costs = measured_costs()["bytes"]
     needed = sum(terms[name] * costs[name] for name in terms if name not in ("base", "table"))
+    if rows.raw is not None and isinstance(rows.raw.rows, SparseRows):
+        needed += sparse_bytes(rows.raw.rows.n_entries, threads)
     if needed > run.memory:
         raise ParameterError(
             f"about {needed / 2**20:,.0f} MB are needed beside the data, more than memory_limit, "

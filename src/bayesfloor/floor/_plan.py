@@ -19,6 +19,7 @@ from ..library.forest import LEAVES, TREES, forest_rows
 from ..library.kernel_ridge import MOST_CENTRES, n_landmarks
 from ..library.learners import LIBRARY, MOST_SETTINGS
 from ..library.pool import N_FOLDS
+from ..library.sparse_columns import DIRECTIONS
 from ..rows.blocks import BLOCK_ROWS
 from ..utils.checks import brief, check_flag, check_number, check_whole
 from ..utils.parallel import n_threads, run_tasks
@@ -26,11 +27,12 @@ from .balls import FEW_FEATURES, MAX_QUERIES
 from .rule import BALL_CLASSES, DIMENSIONS
 from .settings import ROW_BYTES, Run
 
-__all__ = ["Plan", "calibrate", "features", "measured_costs", "memory_features", "plan"]
+__all__ = ["Plan", "calibrate", "features", "measured_costs", "memory_features", "plan", "sparse_bytes"]
 
 _MODEL_ROWS_BYTES = 24  # per training row and column: rows as they are, standardized, weighted
 _MODEL_BYTES = 12 * 2**20  # trees, landmarks, networks
 _NODES = 0.4  # of a tree, for each row of its forest
+_ENTRY_BYTES, _COPIES = 12, 6  # of a number in a sparse matrix and its column; copies that a task makes
 _CALIBRATION_SECONDS = 1.0
 _PROBES = ("trees", "kernel", "neighbours", "boosting", "network")  # learners that tell how fast the machine is
 
@@ -101,6 +103,7 @@ def plan(
     in_memory: bool = True,
     run: Run | None = None,
     speed: float | None = None,
+    entries: int = 0,
 ) -> Plan:
     """Say what an estimate of so many rows will take, from costs measured before and the speed of this machine.
 
@@ -119,6 +122,8 @@ def plan(
         Its `sample_rows` and `block_rows` count.
     speed : float, optional
         Of this machine against that on which costs were measured; by default it is measured for a second.
+    entries : int
+        Numbers that a sparse matrix of `d` columns stores (`X.nnz`); of texts two or three for each character.
 
     Returns
     -------
@@ -139,6 +144,11 @@ def plan(
     if speed is not None:
         speed = check_number("speed", speed, 1e-6, 1e6)
     check_flag("in_memory", in_memory)
+    check_whole("entries", entries, 0, 2**50)
+    if entries and workers:
+        raise ParameterError("sparse rows and texts are worked on by this machine alone: leave out the workers")
+    columns = d
+    d = min(d, DIRECTIONS) if entries else d  # what most learners see
     run = run or Run()
     sample = run.n_fitted(int(n), EFFORTS[effort])
     threads = n_threads(n_jobs)
@@ -159,17 +169,24 @@ def plan(
     block = min(run.block_rows or BLOCK_ROWS, n)
     return Plan(
         n=int(n),
-        d=int(d),
+        d=int(columns),
         classes=int(classes),
         workers=int(workers),
         effort=effort,
         sample_rows=sample,
         seconds=sum(stages.values()),
-        memory=_memory(n, d, classes, sample, effort, threads, block, in_memory, on_cluster=workers > 0),
+        memory=_memory(n, d, classes, sample, effort, threads, block, in_memory, on_cluster=workers > 0)
+        + sparse_bytes(entries, threads),
         memory_per_worker=_worker_memory(n, d, classes, workers, sample, effort, block) if workers else 0.0,
         stages=stages,
         speed=speed,
     )
+
+
+def sparse_bytes(entries: int, threads: int) -> float:
+    """Of numbers that are stored with their columns: as given, checked, in order of content, and in the parts that each
+    thread weighs, turns and predicts."""
+    return float(_ENTRY_BYTES) * entries * (4 + _COPIES * threads)
 
 
 def _memory(

@@ -24,6 +24,7 @@ DIRECTIONS = 60  # at most
 _MOST_COLUMNS = 2**14  # of a section, for the directions: those that most rows have
 _MORE, _ROUNDS = 10, 3  # directions beside those wanted, and rounds of the subspace iteration
 _AT_A_TIME = 4096  # rows
+_QUOTED = 200  # characters of a text on a page
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,16 @@ class SparseColumns:
             f"{encoder.axes.shape[1]} singular directions; weights and directions were learned without labels from the "
             f"{n_rows:,} rows that are not held out"
         )
+
+    def excerpt(self, row: SparseRows) -> str:
+        """The beginning of the texts of a row, in quotation marks; of a sparse matrix nothing."""
+        return "; ".join(f"\u201c{_cut(column[0])}\u201d" for column in row.texts)
+
+
+def _cut(text: str) -> str:
+    """The beginning of a text, on one line."""
+    short = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * _QUOTED]).split())
+    return short if len(short) <= _QUOTED and len(text) <= 4 * _QUOTED else f"{short[: _QUOTED - 1]}\u2026"
 
 
 @dataclass(frozen=True, eq=False)

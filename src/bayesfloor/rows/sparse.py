@@ -62,7 +62,8 @@ class SparseRows:
         That came in.
     notes : tuple of str
         What a reader should know of them.
-    is_text : bool
+    texts : tuple of ndarray
+        Columns of texts, as they came.
     """
 
     sections: tuple[Section, ...]
@@ -70,19 +71,27 @@ class SparseRows:
     given: Any
     n_columns: int
     notes: tuple[str, ...] = ()
-    is_text: bool = False
+    texts: tuple[NDArray[Any], ...] = ()
 
     def __len__(self) -> int:
         return len(self.dense)
 
-    def __getitem__(self, rows: RowNumbers | slice) -> "SparseRows":
+    def __getitem__(self, rows: RowNumbers | slice | int) -> "SparseRows":
+        if isinstance(rows, int | np.integer):
+            rows = slice(int(rows), int(rows) + 1)
         sections = tuple(section[rows] for section in self.sections)
-        return replace(self, sections=sections, dense=self.dense[rows], given=self.given[rows])
+        texts = tuple(column[rows] for column in self.texts)
+        return replace(self, sections=sections, dense=self.dense[rows], given=self.given[rows], texts=texts)
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of all kinds."""
         return len(self), self.dense.shape[1] + sum(section.matrix.shape[1] for section in self.sections)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether there are texts among the columns."""
+        return bool(self.texts)
 
     @property
     def n_entries(self) -> int:
@@ -314,4 +323,4 @@ def join_columns(dense: Floats, texts: Sequence[NDArray[Any]]) -> SparseRows:
     if dense.shape[1] or len(texts) > 1:
         words = [section.matrix for section in sections if section.kind == "words"]
         given = csr_array(hstack([csr_array(dense), *words], format="csr"))
-    return SparseRows(tuple(sections), dense, given, dense.shape[1] + len(texts), tuple(notes), is_text=True)
+    return SparseRows(tuple(sections), dense, given, dense.shape[1] + len(texts), tuple(notes), tuple(texts))
