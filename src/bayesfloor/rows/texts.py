@@ -176,7 +176,7 @@ def _count_words(texts: list[str], members: NDArray[np.int64]) -> dict[str, csr_
 
 def _count_runs(texts: list[str]) -> csr_array:
     """Runs of characters; what is between words is one space, and so are beginning and end."""
-    spaced = [f" {' '.join(text.split())} " for text in texts]
+    spaced = [f" {' '.join(words)} " if words else "" for words in (text.split() for text in texts)]
     row = np.repeat(np.arange(len(spaced)), [len(text) for text in spaced])
     joined = "".join(spaced).encode("utf-32-le", "surrogatepass")
     characters = np.frombuffer(joined, dtype=np.uint32).astype(np.uint64)
