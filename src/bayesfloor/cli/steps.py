@@ -130,14 +130,16 @@ def _plan(options: Namespace) -> None:
     from ..floor._plan import plan
 
     _check_output(options)
-    rows, columns, classes = options.rows, options.columns, options.classes
+    rows, columns, classes, kind = options.rows, options.columns, options.classes, options.kind
     if options.file is not None:
         if rows is not None or columns is not None or classes is not None:
             raise ParameterError("give a table, or its --rows, --columns and --classes; not both")
         sample = options.max_rows if options.max_rows is not None else _PLAN_ROWS
-        table = _read(Namespace(**{**vars(options), "max_rows": sample}))
+        pictures = _read_pictures(options)
+        table = _read(Namespace(**{**vars(options), "max_rows": sample})) if pictures is None else pictures
         rows = table.n_file_rows if options.max_rows is None else min(options.max_rows, table.n_file_rows)
         columns, classes = _n_columns(table), len(np.unique(table.y).tolist())
+        kind = None if hasattr(table, "features") else "images"
     elif rows is None or columns is None:
         raise ParameterError("say how large the table is (--rows and --columns), or name it (FILE)")
     found = plan(
@@ -147,6 +149,7 @@ def _plan(options: Namespace) -> None:
         options.workers or 0,
         effort=options.effort,
         n_jobs=options.jobs,
+        kind=kind,
     )
     _deliver(options, str(found), asdict(found))
 
