@@ -438,6 +438,8 @@ def _file_rows(options: Namespace) -> Any:
 def _reads_in_blocks(options: Namespace) -> bool:
     """Whether the file is read in blocks: by workers of a cluster, or because it is too large."""
     if options.scheduler is not None:
+        if options.kind is not None or Path(options.file).is_dir():
+            raise ParameterError("pictures are worked on by this machine alone: leave out --scheduler")
         if options.max_rows is not None:
             raise ParameterError("a cluster works on all rows: leave out --max-rows, or --scheduler")
         return True
