@@ -168,6 +168,8 @@ class Directions:
         values, vectors = eigh(product.astype(np.float64), subset_by_index=[max(0, size - most), size - 1])
         values, vectors = values[::-1], vectors[:, ::-1]
         kept = values > 1e-9 * max(values[0], np.finfo(np.float64).tiny)
+        if not kept.any():  # rows that are all alike: nothing can be said by any direction
+            return cls(mean, np.zeros((d, 1), dtype=np.float32))
         values, vectors = values[kept], vectors[:, kept]
         axes = centred.T @ (vectors / np.sqrt(values)) if n < d else vectors
         widths = np.sqrt(values / n)
