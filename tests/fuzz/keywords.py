@@ -27,6 +27,7 @@ _RECORDS = {
     "Comparison",
     "ConfidenceInterval",
     "FloorResult",
+    "Pictures",
     "Plan",
     "Table",
     "Problem",

@@ -130,16 +130,18 @@ def _plan(options: Namespace) -> None:
     from ..floor._plan import plan
 
     _check_output(options)
-    rows, columns, classes, entries = options.rows, options.columns, options.classes, 0
+    rows, columns, classes, kind, entries = options.rows, options.columns, options.classes, options.kind, 0
     if options.file is not None:
         if rows is not None or columns is not None or classes is not None:
             raise ParameterError("give a table, or its --rows, --columns and --classes; not both")
         sample = options.max_rows if options.max_rows is not None else _PLAN_ROWS
-        table = _read(Namespace(**{**vars(options), "max_rows": sample}))
+        table = _pictures(options) or _read(Namespace(**{**vars(options), "max_rows": sample}))
         rows = table.n_file_rows if options.max_rows is None else min(options.max_rows, table.n_file_rows)
-        columns, classes = _n_columns(table), len(np.unique(table.y).tolist())
+        columns, classes = len(getattr(table, "features", ())), len(np.unique(table.y).tolist())
         if getattr(table, "sparse", None) is not None:
             columns, entries = table.sparse.shape[1], round(table.sparse.n_entries * rows / len(table.y))
+        elif not columns:
+            columns, kind = int(np.prod(table.images.shape[1:])), "images"
     elif rows is None or columns is None:
         raise ParameterError("say how large the table is (--rows and --columns), or name it (FILE)")
     found = plan(
@@ -149,18 +151,10 @@ def _plan(options: Namespace) -> None:
         options.workers or 0,
         effort=options.effort,
         n_jobs=options.jobs,
+        kind=kind,
         entries=entries,
     )
     _deliver(options, str(found), asdict(found))
-
-
-def _n_columns(table: Any) -> int:
-    """Columns that the library sees."""
-    if not hasattr(table, "features"):
-        return int(np.prod(table.images.shape[1:]))
-    from ..library.sparse_columns import DIRECTIONS
-
-    return len(table.features) + (0 if table.sparse is None else min(DIRECTIONS, table.sparse.shape[1]))
 
 
 _PLAN_ROWS = 20_000  # that say what becomes of the columns
@@ -348,7 +342,7 @@ STEPS: dict[str, Callable[[Namespace], int | None]] = {
 
 
 def _read(options: Namespace) -> Any:
-    pictures = _read_pictures(options)
+    pictures = _pictures(options)
     if pictures is not None:
         return pictures
     with _progress(options) as progress:
@@ -365,23 +359,11 @@ def _read(options: Namespace) -> Any:
         )
 
 
-def _read_pictures(options: Namespace) -> Any:
-    """Pictures, if the file is a folder of them or is said to hold some; None for a table."""
-    from ..tables.open import path_of
-    from ..tables.pictures import has_pictures, read_pictures
+def _pictures(options: Namespace) -> Any:
+    from .inputs import read_pictures_of
 
-    kind = getattr(options, "kind", None)
-    if kind != "images" and not has_pictures(path_of(options.file)):
-        if getattr(options, "size", None) is not None or getattr(options, "skip_bad", False):
-            raise ParameterError("--size and --skip-bad are for folders of pictures")
-        return None
-    given = {"--target": options.target, "--drop": options.drop, "--keep": options.keep, "--groups": options.groups}
-    given |= {"--header": options.header, "--max-rows": options.max_rows}
-    wrong = [name for name, value in given.items() if value not in (None, [])]
-    if wrong:
-        raise ParameterError(f"{Path(options.file).name} holds pictures, not columns: leave out {', '.join(wrong)}")
     with _progress(options) as progress:
-        return read_pictures(options.file, size=options.size, skip_bad=options.skip_bad, progress=progress)
+        return read_pictures_of(options, progress)
 
 
 def _confidence(options: Namespace) -> float:
@@ -444,6 +426,8 @@ def _file_rows(options: Namespace) -> Any:
 def _reads_in_blocks(options: Namespace) -> bool:
     """Whether the file is read in blocks: by workers of a cluster, or because it is too large."""
     if options.scheduler is not None:
+        if options.kind is not None or Path(options.file).is_dir():
+            raise ParameterError("pictures are worked on by this machine alone: leave out --scheduler")
         if options.max_rows is not None:
             raise ParameterError("a cluster works on all rows: leave out --max-rows, or --scheduler")
         return True

@@ -1,6 +1,7 @@
 """Rows that are no columns yet, told by their kind: what makes columns of them."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from ..rows.texts import is_text_list
 from ..utils.checks import brief
 from ..utils.parallel import Progress
 
-__all__ = ["KINDS", "check_kind", "find_pictures", "open_raw"]
+__all__ = ["KINDS", "check_kind", "find_pictures", "is_pictures", "open_raw"]
 
 KINDS = ("images", "texts")
 
@@ -20,6 +21,12 @@ def check_kind(kind: Any) -> None:
     """Refuse a kind of rows that there is not."""
     if kind is not None and (not isinstance(kind, str) or kind not in KINDS):
         raise ParameterError(f"kind must be None or one of {', '.join(KINDS)}; got {brief(kind)}")
+
+
+def is_pictures(X: Any) -> bool:
+    """Whether these are pictures that `read_pictures` has read."""
+    module = sys.modules.get("bayesfloor.tables.pictures")  # not loaded where there are none
+    return module is not None and isinstance(X, module.Pictures)
 
 
 def find_pictures(X: Any, kind: str | None, progress: Progress | None) -> Any:

@@ -27,7 +27,7 @@ from ..rows.labels import check_class_sizes, encode_labels
 from ..rows.sparse import SparseRows, dense_if_few, is_sparse
 from ..rows.texts import is_text_list
 from ..utils.parallel import Pieces, Threads, Workers, n_threads
-from .raw import find_pictures, open_raw
+from .raw import find_pictures, is_pictures, open_raw
 from .settings import Request, Run
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ def open_rows(X: Any, y: Any, target: Any, groups: Any, request: Request, run: R
     if y is None:
         X = find_pictures(X, request.kind, request.progress)
     remarks: tuple[str, ...] = ()
-    if hasattr(X, "images"):
+    if is_pictures(X):
         X, y, request, remarks, files = _given_pictures(X, y, target, request)
     else:
         files = None

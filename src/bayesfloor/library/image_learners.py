@@ -1,4 +1,4 @@
-"""Learners for pictures: kernels at some of them, and, where torch is there, a small convolutional network."""
+"""Learners for pictures: kernels at some of them; and, in convolutions.py, a network where torch is there."""
 
 from functools import partial
 
@@ -7,6 +7,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.blas import ssyrk
 
 from .._types import Floats, Singles
+from .convolutions import convolutions
 from .fold import Fold, Models, Unseen, from_scores
 from .learners import Learner
 
@@ -99,4 +100,8 @@ def kernel_of_pixels(fold: Fold) -> Models:
     return part_kernel(fold, "pixels", 2.0, LANDMARKS[fold.effort] // 3)
 
 
-IMAGE_LEARNERS: dict[str, Learner] = {"kernel of patches": kernel_of_patches, "kernel of pixels": kernel_of_pixels}
+IMAGE_LEARNERS: dict[str, Learner] = {
+    "kernel of patches": kernel_of_patches,
+    "kernel of pixels": kernel_of_pixels,
+    "convolutions": convolutions,
+}

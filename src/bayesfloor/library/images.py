@@ -30,16 +30,26 @@ from .learners import LIBRARY
 from .pool import spaced
 from .representation import View
 
-__all__ = ["ImageEncoder", "Images", "grid_cells", "patch_side", "png"]
+__all__ = [
+    "CENTRES",
+    "DIRECTIONS",
+    "LEARNING_ROWS",
+    "ImageEncoder",
+    "Images",
+    "grid_cells",
+    "patch_side",
+    "patch_stride",
+    "png",
+]
 
-_PATCHES, _CENTRES, _ROUNDS = 60_000, 400, 12  # of k-means
+_PATCHES, CENTRES, _ROUNDS = 60_000, 400, 12  # of k-means
 _PER_CENTRE = 20  # patches at least
 _CONTRAST = 1.6e-3  # added to the variance of a patch, in units of that of all pixels: what is less is noise
 _BLANK = 0.06  # patches that deviate by less, in units of all pixels, are no part of the dictionary
 _WHITEN = 0.1  # added to the variances of directions of patches
 _GRID, _LEAST_GRID = 3, 2  # cells on a side
-_DIRECTIONS, _COLUMNS, _PIXEL_COLUMNS = 400, 64, 64
-_LEARNING_ROWS = 8_000  # that directions are found from
+DIRECTIONS, _COLUMNS, _PIXEL_COLUMNS = 400, 64, 64
+LEARNING_ROWS = 8_000  # that directions are found from
 _AT_A_TIME = 128  # pictures
 _STRIDE_FROM = 40  # pixels on a side from which every second patch is looked at
 _KEPT = ("linear", "gaussian", "network")  # of the library's own learners
@@ -56,6 +66,17 @@ def patch_side(height: int, width: int) -> int:
     return int(np.clip(min(height, width) // 4, 3, 6))
 
 
+def patch_stride(side: int) -> int:
+    """Pixels from one patch to the next, in pictures of so many on their longer side.
+
+    Examples
+    --------
+    >>> patch_stride(28), patch_stride(64)
+    (1, 2)
+    """
+    return 1 if side < _STRIDE_FROM else 2
+
+
 class Images:
     """The representation of pictures: arrays of shape (N, H, W, channels)."""
 
@@ -69,15 +90,15 @@ class Images:
         self, rows: NDArray[Any], rng: np.random.Generator, workers: Workers, progress: Progress | None
     ) -> "ImageEncoder":
         """Dictionary and directions of these pictures."""
-        spread = float(np.std(rows[spaced(np.arange(len(rows)), _LEARNING_ROWS)], dtype=np.float64)) or 1.0
+        spread = float(np.std(rows[spaced(np.arange(len(rows)), LEARNING_ROWS)], dtype=np.float64)) or 1.0
         dictionary = Dictionary.of(rows, spread, rng)
-        some = rows[np.sort(rng.permutation(len(rows))[:_LEARNING_ROWS])]
+        some = rows[np.sort(rng.permutation(len(rows))[:LEARNING_ROWS])]
         sums = _in_pieces(dictionary.sums, some, workers, "learning patches", progress)
         pixels = (some.reshape(len(some), -1) / spread).astype(np.float32)
         most = max(2, len(some) // 4)
         return ImageEncoder(
             dictionary,
-            Directions.of(sums, min(_DIRECTIONS, most), spread_power=_FLATTEN),
+            Directions.of(sums, min(DIRECTIONS, most), spread_power=_FLATTEN),
             Directions.of(pixels, min(_PIXEL_COLUMNS, most)),
         )
 
@@ -147,6 +168,8 @@ class Directions:
         values, vectors = eigh(product.astype(np.float64), subset_by_index=[max(0, size - most), size - 1])
         values, vectors = values[::-1], vectors[:, ::-1]
         kept = values > 1e-9 * max(values[0], np.finfo(np.float64).tiny)
+        if not kept.any():  # rows that are all alike: nothing can be said by any direction
+            return cls(mean, np.zeros((d, 1), dtype=np.float32))
         values, vectors = values[kept], vectors[:, kept]
         axes = centred.T @ (vectors / np.sqrt(values)) if n < d else vectors
         widths = np.sqrt(values / n)
@@ -218,8 +241,8 @@ class Dictionary:
         mean = patches.mean(axis=0)
         values, vectors = np.linalg.eigh(np.cov((patches - mean).T, dtype=np.float64))
         whitening = (vectors / np.sqrt(np.maximum(values, 0) + _WHITEN) @ vectors.T).astype(np.float32)
-        centres = _k_means((patches - mean) @ whitening, min(_CENTRES, len(patches) // _PER_CENTRE), rng)
-        stride = 1 if max(height, width) < _STRIDE_FROM else 2
+        centres = _k_means((patches - mean) @ whitening, min(CENTRES, len(patches) // _PER_CENTRE), rng)
+        stride = patch_stride(max(height, width))
         grid = _GRID if min(height, width) - side + 1 >= 2 * _GRID * stride else _LEAST_GRID
         return cls(spread, side, stride, grid, mean, whitening, centres)
 

@@ -24,7 +24,7 @@ from .families import Distribution, draw_labels
 from .pictures import PICTURES
 from .texts import TEXTS
 
-__all__ = ["Problem", "from_posterior", "get", "label_noise", "names", "simulated_error"]
+__all__ = ["KINDS", "Problem", "from_posterior", "get", "label_noise", "names", "simulated_error"]
 
 
 LARGEST_STD = 2e-4  # standard error up to which a floor found by simulation counts as known
@@ -58,7 +58,7 @@ _REGISTRY: dict[str, tuple[Callable[..., Distribution], dict[str, Any]]] = {
     "pure_noise": (families.pure_noise, {}),
 }
 # By the kind of their rows: those that are no columns have a list, and a heading in the arena, of their own.
-_KINDS: dict[str | None, dict[str, tuple[Callable[..., Distribution], dict[str, Any]]]] = {
+KINDS: dict[str | None, dict[str, tuple[Callable[..., Distribution], dict[str, Any]]]] = {
     None: _REGISTRY,
     "images": PICTURES,
     "texts": TEXTS,
@@ -159,9 +159,9 @@ def names(kind: str | None = None) -> list[str]:
     >>> "twonorm" in names()
     True
     """
-    if (kind is not None and not isinstance(kind, str)) or kind not in _KINDS:
-        raise ParameterError(f"kind must be None or one of {', '.join(filter(None, _KINDS))}; got {brief(kind)}")
-    return list(_KINDS[kind])
+    if (kind is not None and not isinstance(kind, str)) or kind not in KINDS:
+        raise ParameterError(f"kind must be None or one of {', '.join(filter(None, KINDS))}; got {brief(kind)}")
+    return list(KINDS[kind])
 
 
 def get(name: str, **parameters: Any) -> Problem:
@@ -175,7 +175,7 @@ def get(name: str, **parameters: Any) -> Problem:
     >>> print(get("gaussians_4d", shift=5, variance=2))
     gaussians_4d(shift=5, variance=2): d = 4, 2 classes, floor 0.0385 exactly
     """
-    everything = {known: entry for problems in _KINDS.values() for known, entry in problems.items()}
+    everything = {known: entry for problems in KINDS.values() for known, entry in problems.items()}
     if not isinstance(name, str) or name not in everything:
         near = difflib.get_close_matches(str(name), everything, n=3, cutoff=0.4)
         hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(everything)}"

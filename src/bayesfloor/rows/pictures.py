@@ -53,6 +53,8 @@ def check_pictures(X: Any) -> tuple[NDArray[Any], tuple[str, ...]]:
         )
     if array.dtype != np.uint8:
         array = _as_singles(array)
+    if all((array[start : start + _AT_A_TIME] == array[0]).all() for start in range(0, n, _AT_A_TIME)):
+        raise DataError(f"all {n} pictures are alike: there is nothing to tell them apart by")
     if max(height, width) <= LARGEST_SIDE:
         return np.ascontiguousarray(array), ()
     step = -(-max(height, width) // LARGEST_SIDE)

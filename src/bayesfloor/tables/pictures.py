@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, ParameterError
 from ..rows.pictures import LARGEST_SIDE, SMALLEST_SIDE, check_pictures, reduce_pictures
-from ..utils.checks import brief, check_flag, check_whole, listed
+from ..utils.checks import brief, check_callable, check_flag, check_whole, listed
 from ..utils.parallel import Progress
 from .open import free_memory, open_arrays, path_of
 
@@ -121,6 +121,7 @@ def read_pictures(
     """
     path = path_of(path)
     check_flag("skip_bad", skip_bad)
+    check_callable("progress", progress)
     if size is not None:
         size = check_whole("size", size, SMALLEST_SIDE, LARGEST_SIDE)
     if not path.exists():
