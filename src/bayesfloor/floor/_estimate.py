@@ -72,19 +72,22 @@ def estimate(
 
     Parameters
     ----------
-    X : array-like of shape (N, d), frame, Table, str or Path
-        Numbers: lists, numpy arrays (memory-mapped ones are read in blocks), frames, Dask arrays and frames. A file,
+    X : array-like of shape (N, d), list of str, sparse matrix, frame, Table, str or Path
+        Numbers: lists, numpy arrays (memory-mapped ones are read in blocks), frames, Dask arrays and frames. Texts, one
+        for each row, and matrices of scipy.sparse are never made dense as a whole: most learners see up to 60 singular
+        directions of them, linear models and naive Bayes all of their counts. A file,
         a frame with categories, dates or a `target`, and what `read_table` has made are encoded as numbers: see
         `read_table`.
     y : array-like of shape (N,) or str, optional
         Labels of any kind; not needed with `target`. For a file or a frame also the name of the column: as `target`.
     target : str or int, optional
         Column of the labels in a file or frame, by name or position.
-    kind : {None, "images"}
-        Of rows that are no columns yet: "images", an array of shape (N, H, W), (N, H, W, 3) or (N, 3, H, W). What the
-        library sees of them is learned without labels from rows that are not held out.
+    kind : {None, "images", "texts"}
+        Of rows that are no columns yet: "images", an array of shape (N, H, W), (N, H, W, 3) or (N, 3, H, W); "texts",
+        which lists of them do not need. What the library sees of them is learned without labels from rows that are not
+        held out.
     classifiers : sequence or mapping of scikit-learn classifiers, optional
-        Join the library. They see each column less its median, in a unit of its spread; of images the pixels.
+        Join the library. They see each column less its median, in a unit of its spread; of images the pixels, of texts the texts.
     groups : array-like of shape (N,) or str, optional
         Rows of one group (copies of one record, one patient) are never split between training and test. One value per
         row or, for a file or frame, the name of a column.
