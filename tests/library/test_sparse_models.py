@@ -47,7 +47,9 @@ def test_naive_bayes_is_near_the_posterior_of_words_that_are_independent() -> No
     P = problem.posterior(texts[1_500:])
     best = log_loss(y[1_500:], P)
     shares = log_loss(y[1_500:], np.full((1_500, 2), 0.5))
-    losses = {name: log_loss(y[1_500:], np.exp(model(unseen))) for name, model in sparse_models.naive_bayes(fold).items()}
+    losses = {
+        name: log_loss(y[1_500:], np.exp(model(unseen))) for name, model in sparse_models.naive_bayes(fold).items()
+    }
     assert set(losses) == {"naive bayes words", "naive bayes runs", "complement bayes"}
     assert losses["naive bayes words"] < best + 0.2 * (shares - best)
     assert losses["naive bayes words"] < losses["naive bayes runs"]

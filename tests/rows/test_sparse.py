@@ -40,7 +40,9 @@ def test_what_is_given_is_not_changed_and_is_put_in_order() -> None:
 
 
 def test_stored_zeros_and_duplicates_are_what_they_add_up_to() -> None:
-    odd = sparse.csr_array((np.array([1.0, 0.0, 2.0, 3.0, 1.0]), np.array([0, 1, 2, 2, 1]), np.array([0, 2, 4, 5])), shape=(3, 3))
+    odd = sparse.csr_array(
+        (np.array([1.0, 0.0, 2.0, 3.0, 1.0]), np.array([0, 1, 2, 2, 1]), np.array([0, 2, 4, 5])), shape=(3, 3)
+    )
     rows = sparse_rows(odd)
     np.testing.assert_array_equal(rows.sections[0].matrix.toarray(), [[1, 0, 0], [0, 0, 5], [0, 1, 0]])
     assert rows.sections[0].matrix.nnz == 3
@@ -73,7 +75,11 @@ def broken(**parts: np.ndarray) -> sparse.csr_array:
         (sparse.csr_array(np.array([[1.0, np.nan], [np.inf, 0]])), DataError, "1 NaN and 1 infinity .*row 0, column 1"),
         (sparse.csr_array(np.array([[1j, 0]])), DataError, "Complex"),
         (sparse.csr_array(dense()).astype(np.longdouble) * np.longdouble("1e4000"), DataError, "infinity"),
-        (broken(indices=np.full(sparse.csr_array(dense()).nnz, 99, dtype=np.int32)), DataError, "index is below 0 or above 11"),
+        (
+            broken(indices=np.full(sparse.csr_array(dense()).nnz, 99, dtype=np.int32)),
+            DataError,
+            "index is below 0 or above 11",
+        ),
         (broken(indices=np.full(sparse.csr_array(dense()).nnz, -1, dtype=np.int32)), DataError, "index is below 0"),
         (broken(indptr=np.zeros(3, dtype=np.int32)), DataError, "indptr"),
         (broken(data=np.ones(2)), DataError, "fewer numbers"),

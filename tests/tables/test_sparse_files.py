@@ -107,10 +107,10 @@ def test_damaged_and_incomplete_files(saved) -> None:
     with pytest.raises(ParameterError, match="leave out drop and keep"):
         read_table(folder / "a.svm", drop=["column 1"])
     (folder / "c.npz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(DataError, match="c.npz"):
+    with pytest.raises(DataError, match=r"c.npz"):
         read_table(folder / "c.npz", target=str(folder / "y.npy"))
     (folder / "c.svm.gz").write_bytes(gzip.compress((folder / "a.svm").read_bytes())[:-30])
-    with pytest.raises(DataError, match="c.svm.gz is damaged"):
+    with pytest.raises(DataError, match=r"c.svm.gz is damaged"):
         read_table(folder / "c.svm.gz")
     np.savez(folder / "d.npz", data=X.data, indices=X.indices + 500, indptr=X.indptr, shape=X.shape, format="csr", y=y)
     with pytest.raises(DataError, match="indices do not fit"):

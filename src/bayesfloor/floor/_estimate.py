@@ -87,7 +87,8 @@ def estimate(
         which lists of them do not need. What the library sees of them is learned without labels from rows that are not
         held out.
     classifiers : sequence or mapping of scikit-learn classifiers, optional
-        Join the library. They see each column less its median, in a unit of its spread; of images the pixels, of texts the texts.
+        Join the library. They see each column less its median, in a unit of its spread; of images the pixels, of texts
+        the texts.
     groups : array-like of shape (N,) or str, optional
         Rows of one group (copies of one record, one patient) are never split between training and test. One value per
         row or, for a file or frame, the name of a column.

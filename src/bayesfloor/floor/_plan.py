@@ -200,8 +200,7 @@ def plan(
 
 
 def sparse_bytes(entries: int, threads: int) -> float:
-    """Of numbers that are stored with their columns: as given, checked, in order of content, and in the parts that each
-    thread weighs, turns and predicts."""
+    """Numbers stored with their columns: as given, checked, in order of content, and as each thread weighs them."""
     return float(_ENTRY_BYTES) * entries * (4 + _COPIES * threads)
 
 

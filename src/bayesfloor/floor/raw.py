@@ -40,6 +40,15 @@ def find_pictures(X: Any, kind: str | None, progress: Progress | None) -> Any:
     return read_pictures(path, progress=progress) if kind == "images" or has_pictures(path) else X
 
 
+def is_sparse_or_text(X: Any) -> bool:
+    """Whether these are sparse rows or texts, given or in a file."""
+    if isinstance(X, Path):
+        from ..tables.sparse_files import has_sparse_rows
+
+        return has_sparse_rows(X)
+    return is_sparse(X) or is_text_list(X) or isinstance(X, SparseRows) or getattr(X, "sparse", None) is not None
+
+
 def open_raw(X: Any, kind: str | None) -> tuple[RawRows, tuple[str, ...]] | None:
     """Raw rows, checked, with remarks about them; None if `X` are columns."""
     if kind == "images":

@@ -25,7 +25,6 @@ from ..rows.dataset import Dataset, dataset_of, validate
 from ..rows.draws import Draws, one_of_each
 from ..rows.labels import check_class_sizes, encode_labels
 from ..rows.sparse import SparseRows, dense_if_few, is_sparse
-from ..rows.texts import is_text_list
 from ..utils.parallel import Pieces, Threads, Workers, n_threads
 from .raw import find_pictures, is_pictures, open_raw
 from .settings import Request, Run
@@ -225,7 +224,7 @@ def open_rows(X: Any, y: Any, target: Any, groups: Any, request: Request, run: R
     _check_all_are_learned_from(groups, run)
     if request.kind is not None and (is_dask(X) or run.cluster is not None):
         raise ParameterError(f"kind={request.kind!r} works on this machine alone: leave out the cluster")
-    if run.cluster is not None and _is_sparse_or_text(X):
+    if run.cluster is not None and is_sparse_or_text(X.path if isinstance(X, FileRows) else X):
         raise ParameterError("sparse rows and texts are worked on on this machine alone: leave out the cluster")
     if is_dask(X) or run.cluster is not None:
         with _rows_on_cluster(X, y, target, groups, request, run) as rows:
@@ -244,15 +243,6 @@ def open_rows(X: Any, y: Any, target: Any, groups: Any, request: Request, run: R
     else:
         rows = _rows_in_memory(X, y, target, groups, request, run)
         yield rows if files is None else replace(rows, index=files, notes=(*remarks, *rows.notes))
-
-
-def _is_sparse_or_text(X: Any) -> bool:
-    """Whether these are sparse rows or texts, given or in a file."""
-    if isinstance(X, FileRows):
-        from ..tables.sparse_files import has_sparse_rows
-
-        return has_sparse_rows(X.path)
-    return is_sparse(X) or is_text_list(X) or isinstance(X, SparseRows) or getattr(X, "sparse", None) is not None
 
 
 def _given_pictures(

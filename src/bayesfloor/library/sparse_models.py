@@ -13,7 +13,7 @@ from scipy.optimize import fmin_l_bfgs_b, minimize_scalar
 from scipy.sparse import csr_array, diags_array, hstack
 from scipy.special import log_softmax, softmax
 
-from .._types import Codes, Floats, Mask, RowNumbers
+from .._types import Codes, Floats, RowNumbers
 from ..rows.sparse import Section, SparseRows
 from .fold import Fold, Models, Scale, Unseen, from_scores, log_probabilities
 
@@ -119,8 +119,8 @@ class SparseLogistic:
 def fit_sparse_path(A: csr_array, y: Codes, strengths: Sequence[float]) -> list[SparseLogistic]:
     """Fit the same rows under several penalties, each from where the one before it ended.
 
-    The objective is that of scikit-learn: C times the summed log-loss plus half the squared weights, the offset free. With
-    two classes one column of weights, whose halves are given to the classes.
+    The objective is that of scikit-learn: C times the summed log-loss plus half the squared weights, the offset free.
+    With two classes one column of weights, whose halves are given to the classes.
 
     Examples
     --------
@@ -158,7 +158,13 @@ def fit_sparse_path(A: csr_array, y: Codes, strengths: Sequence[float]) -> list[
     fits = {}
     for c in sorted(set(strengths)):
         flat, _, _ = fmin_l_bfgs_b(
-            objective, W.ravel(), args=(1 / (c * n),), m=8, maxiter=_STEPS, factr=_PRECISION / np.finfo(float).eps, pgtol=0
+            objective,
+            W.ravel(),
+            args=(1 / (c * n),),
+            m=8,
+            maxiter=_STEPS,
+            factr=_PRECISION / np.finfo(float).eps,
+            pgtol=0,
         )
         W = flat.reshape(d + 1, columns)
         both = np.hstack([-W / 2, W / 2]) if two else W
@@ -235,9 +241,7 @@ def _by_class(A: csr_array, y: Codes, n_classes: int) -> Floats:
 
 
 def _calibrated(
-    fold: Fold,
-    matrix: Callable[[SparseRows], csr_array],
-    fit: Callable[[csr_array, Codes, int], Floats],
+    fold: Fold, matrix: Callable[[SparseRows], csr_array], fit: Callable[[csr_array, Codes, int], Floats]
 ) -> Callable[[Unseen], Floats]:
     """A model whose scores are sums of weights, times the number that fits them to rows which did not train it."""
     A, log_prior = matrix(fold.parts["sparse"]), np.log(fold.prior)
@@ -295,7 +299,8 @@ def _chains(A: csr_array, y: Codes, n_classes: int, sections: Sequence[Section])
     for words, pairs in zip(sections[::2], sections[1::2], strict=True):
         middle = start + words.matrix.shape[1]
         end = middle + pairs.matrix.shape[1]
-        assert pairs.first is not None and pairs.second is not None
+        assert pairs.first is not None
+        assert pairs.second is not None
         logs = _multinomial(A[:, start:middle], y, n_classes)
         counts, starts = _by_class(A[:, middle:end], y, n_classes), _by_class(A[:, start:middle], y, n_classes)
         starts = starts[pairs.first]

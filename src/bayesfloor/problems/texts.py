@@ -78,7 +78,7 @@ def _zipf(n_words: int) -> Floats:
 
 
 def _texts(start: Floats, steps: Floats | None, length: float) -> Distribution:
-    """Texts whose words have these log-probabilities: the first one, and each after another (None: all like the first)."""
+    """Texts of words with these log-probabilities: the first one, and each after another (None: all like the first)."""
     n_classes, n_words = start.shape
     words = np.array([_word(i) for i in range(n_words)], dtype=object)
     place = {word: i for i, word in enumerate(words)}

@@ -221,9 +221,9 @@ def number_table(X: Any, what: str = "X") -> tuple[Floats, list[str]]:
     """
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise DataTypeError(
-            f"{what} is a sparse matrix of shape {X.shape}: distances between its rows need all columns. estimate takes "
-            "it as it is; here reduce it first (for example sklearn.decomposition.TruncatedSVD), or pass X.toarray() if "
-            "it fits"
+            f"{what} is a sparse matrix of shape {X.shape}: distances between its rows need all columns. estimate "
+            "takes it as it is; here reduce it first (for example sklearn.decomposition.TruncatedSVD), or pass "
+            "X.toarray() if it fits"
         )
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         names = [str(name) for name in X.columns]

@@ -17,9 +17,20 @@ from .copies import copied_records, identifiers
 from .keys import entry_keys, row_keys
 from .texts import count_texts, text_list
 
-__all__ = ["FEW_COLUMNS", "Section", "SparseRows", "dense_if_few", "is_sparse", "join_columns", "sparse_rows", "text_rows"]
+__all__ = [
+    "FEW_COLUMNS",
+    "Section",
+    "SparseRows",
+    "dense_if_few",
+    "is_sparse",
+    "join_columns",
+    "sparse_rows",
+    "text_rows",
+]
 
-FEW_COLUMNS = 100  # a sparse matrix of so many columns is the table that it says: it takes no more memory than others do
+FEW_COLUMNS = (
+    100  # a sparse matrix of so many columns is the table that it says: it takes no more memory than others do
+)
 _RAREST = 3  # entries of a row that say whether another could have them by chance
 _IMPLAUSIBLE = 10  # times less than one row that chance would make
 

@@ -1,7 +1,7 @@
 """Texts as counts: of words, of pairs of neighbouring words, and of short runs of characters.
 
-What is counted in a text depends on that text alone. Which of the counts are used, and with what weight, is learned from
-training rows: see `library/sparse_models.py`.
+What is counted in a text depends on that text alone. Which of the counts are used, and with what weight, is learned
+from training rows: see `library/sparse_models.py`.
 """
 
 import re

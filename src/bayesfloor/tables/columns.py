@@ -103,7 +103,9 @@ _NAMES = {
 _MOSTLY = 0.9  # of the distinct values
 _LOOKED_AT = 2000
 _WORDS, _LONG = 4, 60  # words of a text on average; or characters, where it is not one word alone
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\uff66-\uff9f]")  # no spaces between words
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\uff66-\uff9f]"
+)  # no spaces between words
 _UNSPACED_LONG = 8
 
 

@@ -1,6 +1,5 @@
 """Files of sparse rows: matrices that scipy.sparse has saved (NPZ), and svmlight files."""
 
-import gzip
 import io
 import zipfile
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from ..utils.checks import listed
 from .arrays import arrays_of
 from .open import check_fits, free_memory, path_of
 from .table_file import report_damage
+from .text import open_bytes
 
 __all__ = ["SVMLIGHT", "SparseFile", "has_sparse_rows", "read_labels", "read_sparse_file"]
 
@@ -67,7 +67,9 @@ def read_sparse_file(path: str | Path) -> SparseFile:
             return _from_arrays(arrays_of(path), path.name)
     packed = 5 if path.suffix.lower() == ".gz" else 1
     if path.stat().st_size * _GROWTH * packed > free_memory():
-        raise DataError(f"{path.name} is larger than memory, and sparse rows are not read in blocks: take some of its rows")
+        raise DataError(
+            f"{path.name} is larger than memory, and sparse rows are not read in blocks: take some of its rows"
+        )
     with report_damage(path.name):
         return _from_lines(path)
 
@@ -102,7 +104,9 @@ def _from_arrays(arrays: dict[str, Any], name: str) -> SparseFile:
     own = {"format", "shape", "data", "row", "col", "indices", "indptr", "_is_array"}
     side = {key: array.reshape(-1) for key, array in arrays.items() if key not in own and array.size == shape[0]}
     if "y" in arrays and "y" not in side:
-        raise DataError(f"{name}: X has {shape[0]} rows but y has shape {arrays['y'].shape}: one label per row is needed")
+        raise DataError(
+            f"{name}: X has {shape[0]} rows but y has shape {arrays['y'].shape}: one label per row is needed"
+        )
     return SparseFile(matrix, side)
 
 
@@ -154,8 +158,7 @@ def _from_lines(path: Path) -> SparseFile:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    source = gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")
-    with source as binary, io.TextIOWrapper(binary, encoding="utf-8", errors="replace") as lines:  # type: ignore[arg-type]
+    with io.TextIOWrapper(open_bytes(path), encoding="utf-8", errors="replace") as lines:
         yield from enumerate(lines, start=1)
 
 

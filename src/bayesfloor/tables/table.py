@@ -322,7 +322,7 @@ def _encode(raw: RawTable, keep: Sequence[str], problems: Problems) -> Table:
 def _sparse_table(
     path: Path, target: Any, named: Sequence[str], groups: str | None, max_rows: int | None, random_state: int
 ) -> Table:
-    """A file of sparse rows as a table: labels and groups are what it has beside them, or labels a file of their own."""
+    """A file of sparse rows as a table: labels and groups lie beside them, or labels in a file of their own."""
     if named:
         raise ParameterError(f"{path.name} holds sparse rows, whose columns have no names: leave out drop and keep")
     file = read_sparse_file(path)
@@ -334,8 +334,8 @@ def _sparse_table(
         side[target] = labels
     elif target is None and "y" not in side:
         raise ParameterError(
-            f"{path.name} has no labels beside its sparse rows: add an array y to it, or name a file with one label per "
-            "row (target, --target labels.npy)"
+            f"{path.name} has no labels beside its sparse rows: add an array y to it, or name a file with one label "
+            "per row (target, --target labels.npy)"
         )
     numbers = "sparse rows"
     frame = pd.DataFrame({**side, numbers: np.arange(n)})
