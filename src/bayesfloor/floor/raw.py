@@ -12,7 +12,7 @@ from ..rows.texts import is_text_list
 from ..utils.checks import brief
 from ..utils.parallel import Progress
 
-__all__ = ["KINDS", "check_kind", "find_pictures", "is_pictures", "open_raw"]
+__all__ = ["KINDS", "check_kind", "find_pictures", "is_pictures", "is_sparse_or_text", "open_raw"]
 
 KINDS = ("images", "texts")
 
