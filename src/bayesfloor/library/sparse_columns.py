@@ -5,6 +5,7 @@ Learners for sparse rows look at all columns themselves (`sparse_models.py`); th
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -50,7 +51,7 @@ class SparseColumns:
             progress("directions", 1, 1)
         return SparseEncoder(weights, axes, varies, standard)
 
-    def note(self, encoder: "SparseEncoder", n_rows: int) -> str:
+    def note(self, encoder: Any, n_rows: int) -> str:
         """What was learned, in words."""
         what = "words, pairs of words and runs of characters" if self.name == "texts" else "sparse columns"
         return (

@@ -124,7 +124,7 @@ class Problem:
     def posterior(self, X: ArrayLike) -> Floats:
         """Exact class probabilities at each row of X, shape (n, C)."""
         if self.kind == "texts":
-            return self.distribution.posterior(text_list(X))  # type: ignore[arg-type]
+            return self.distribution.posterior(text_list(X))
         points = numbers_from("X", X)
         if not np.isfinite(points).all():
             raise DataError(f"X has {int((~np.isfinite(points)).sum())} values that are missing or infinite")
