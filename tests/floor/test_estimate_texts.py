@@ -54,7 +54,7 @@ def test_every_format_of_a_sparse_matrix_has_one_floor() -> None:
     first = bf.estimate(X, y, effort="fast", n_jobs=1)
     again = bf.estimate(sparse.csc_matrix(X[::-1]), y[::-1], effort="fast", n_jobs=1)
     assert again.floor == pytest.approx(first.floor, abs=1e-12)
-    assert first.floor == pytest.approx(0.15, abs=4 * np.sqrt(0.15 * 0.85 / 240))
+    assert first.interval.low <= 0.15 <= first.ceiling  # one column of 400 tells the classes apart, with 15 % of errors
 
 
 def test_few_sparse_columns_are_the_table_they_are() -> None:
