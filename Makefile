@@ -96,6 +96,8 @@ evidence: .venv/for-test .venv/for-bench
 	$(RUN) benchmarks/real_tables.py report
 	$(RUN) benchmarks/extremes.py run
 	$(RUN) benchmarks/extremes.py report
+	$(RUN) benchmarks/texts.py run
+	$(RUN) benchmarks/texts.py report --out benchmarks/results/texts.md
 	$(RUN) benchmarks/levels.py run
 	$(RUN) benchmarks/levels.py report --out benchmarks/results/levels.md
 	$(RUN) benchmarks/floor_cost.py --out benchmarks/results/floor_cost.md --readme README.md

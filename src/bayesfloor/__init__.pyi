@@ -50,6 +50,8 @@ from .floor.settings import Run as Run
 from .floor.subgroups import Subgroups as Subgroups
 from .stopping._samples_needed import samples_needed as samples_needed
 from .stopping.rule import FloorStopping as FloorStopping
+from .tables.pictures import Pictures as Pictures
+from .tables.pictures import read_pictures as read_pictures
 from .tables.table import Table as Table
 from .tables.table import read_table as read_table
 from .tables.table import table_from_frame as table_from_frame

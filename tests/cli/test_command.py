@@ -89,8 +89,6 @@ def write_bad_files(folder: Path) -> None:
     frame.assign(label="same").to_csv(folder / "one.csv", index=False)
     pd.DataFrame({"a": rng.normal(size=2500), "label": np.arange(2500) // 2}).to_csv(folder / "many.csv", index=False)
     frame.assign(age=["12", "13", "old", "14"] * 20).to_csv(folder / "mixed.csv", index=False)
-    said = [f"what patient {i} told the nurse" for i in range(80)]
-    frame.assign(said=said).to_csv(folder / "text.csv", index=False)
     frame.assign(**{HOSTILE: ["1", "x", "2", "3"] * 20}).to_csv(folder / "hostile.csv", index=False)
     pd.DataFrame({"y_pred": ["no"] * 79}).to_csv(folder / "short.csv", index=False)
     pd.DataFrame({"y_true": ["no"], "y_pred": ["maybe"]}).to_csv(folder / "foreign.csv", index=False)
@@ -124,7 +122,6 @@ def among_bad_files(bad_files: Path, folder: Path) -> Path:
         ("one.csv", "", "only one class, 'same'"),
         ("many.csv", "", "1,250 distinct values: is it a regression target"),
         ("mixed.csv", "", "column 'age' mixes numbers and text, the first text is 'old' in row 3"),
-        ("text.csv", "", "column 'said' holds free text"),
         ("twice.csv", "", "more than one column named 'size'"),
         ("hostile.csv", "", "column '<script>alert(1)</script>' mixes"),
         ("data.csv", "--weights size", "unrecognized arguments: --weights"),
@@ -444,7 +441,7 @@ def test_no_header(folder, capsys) -> None:
 
 
 def test_all_problems_on_one_line(folder, capsys) -> None:
-    said = [f"what patient {i} told the nurse" for i in range(80)]
+    said = ["7%", "0.07"] * 40
     frame_of().assign(age=["12", "13", "old", "14"] * 20, said=said).to_csv("bad.csv", index=False)
     status, _, err = run(capsys, "report", "bad.csv", "--target", "label")
     assert (status, err.count("\n")) == (2, 1)

@@ -32,6 +32,7 @@ _RECORDS = {
     "Metric",
     "Metrics",
     "Subgroups",
+    "Pictures",
     "Plan",
     "Table",
     "Problem",

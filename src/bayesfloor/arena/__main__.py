@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from ..errors import ParameterError
-from ..problems.problems import get, names
+from ..problems.problems import KINDS, get, names
 from ..utils.checks import brief
 from ..utils.files import check_writable, write_file
 from ..utils.progress import TerminalProgress
@@ -140,8 +140,7 @@ def _page(result: ArenaResult, command: str, picture: str) -> str:
             "coverage and width are of 95 % intervals, where an estimator gives one; s is the median time of one "
             "estimate in seconds, one thread. Whoever failed on a sample stands below all who did not.",
             "",
-            result.to_markdown(),
-            "",
+            *_tables(result),
             f"![Estimate minus true floor, estimators by problems]({picture})",
             "",
             "## Estimate minus truth, per problem, in points",
@@ -154,6 +153,18 @@ def _page(result: ArenaResult, command: str, picture: str) -> str:
             "",
         ]
     )
+
+
+def _tables(result: ArenaResult) -> list[str]:
+    """A leaderboard for each kind of rows; those that are no columns under a heading of their own."""
+    kinds = {name: kind for kind in KINDS for name in names(kind)}
+    lines = []
+    for kind in KINDS:
+        own = tuple(record for record in result.records if kinds.get(record.problem) == kind)
+        if own:
+            heading = [] if kind is None else [f"## {kind.capitalize()}", ""]
+            lines += [*heading, ArenaResult(own).to_markdown(), ""]
+    return lines
 
 
 def _drawn(result: ArenaResult) -> bytes:

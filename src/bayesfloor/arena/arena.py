@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from ..errors import DataError, ParameterError
 from ..problems.problems import Problem, get, names
+from ..rows.sparse import text_rows
 from ..utils.checks import brief, check_whole
 from ..utils.parallel import Progress, n_threads
 from ..utils.sources import source_key
@@ -53,9 +54,11 @@ def run(
     estimators : mapping of name to function, optional
         Functions ``(X, y, random_state) -> estimate``. An estimate is a number, a tuple ``(estimate, low, high)``,
         or an object with `floor` and `interval`. One with a parameter `soft_labels` is given overconfident, noisy class
-        probabilities of the rows too. Default: `default_estimators()`.
+        probabilities of the rows too. Pictures and texts go to functions with a parameter `kind` as they are, to
+        others as columns of pixels and of counts of words. Default: `default_estimators()`.
     problems : iterable of names or `Problem`, optional
-        Default: all of `problems.names()`.
+        Default: all of `problems.names()`; pictures and texts are `problems.names("images")` and
+        ``("texts")``.
     sizes : sequence of int
         Sample sizes.
     n_seeds : int
@@ -120,10 +123,10 @@ def default_estimators() -> dict[str, Estimator]:
     return {"learned floor": _learned_floor, **ESTIMATORS, **installed_rivals()}
 
 
-def _learned_floor(X: Any, y: Any, random_state: int = 0) -> Any:
+def _learned_floor(X: Any, y: Any, random_state: int = 0, kind: str | None = None) -> Any:
     from ..floor._estimate import estimate
 
-    return estimate(X, y, random_state=random_state)
+    return estimate(X, y, kind=kind, random_state=random_state)
 
 
 def installed_rivals() -> dict[str, Estimator]:
@@ -221,11 +224,7 @@ def _one(name: str, estimator: Estimator | None, problem: Problem, n: int, seed:
         started = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            answer = (
-                problem.oracle_error(X, y)
-                if estimator is None
-                else estimator(X, y, random_state=seed, **_soft_labels(estimator, problem, X, seed))
-            )
+            answer = problem.oracle_error(X, y) if estimator is None else _ask(estimator, problem, X, y, seed)
         estimate, low, high = _parse(answer)
     except (Exception, SystemExit) as error:  # whatever a third-party tool throws is a result too
         failure = _message(error)
@@ -233,13 +232,25 @@ def _one(name: str, estimator: Estimator | None, problem: Problem, n: int, seed:
     return Record(name, problem.name, n, seed, problem.bayes_error, estimate, low, high, seconds, failure)
 
 
-def _soft_labels(estimator: Estimator, problem: Problem, X: Any, seed: int) -> dict[str, Any]:
-    """Class probabilities of the rows for an estimator that asks for them by name."""
+def _ask(estimator: Estimator, problem: Problem, X: Any, y: Any, seed: int) -> Any:
+    """What an estimator says, given what it asks for by name: class probabilities of the rows, and their kind.
+
+    Rows that are no columns go as they are to who says that it knows their kind; to others as columns.
+    """
     try:
-        wanted = "soft_labels" in inspect.signature(estimator).parameters
+        wanted = set(inspect.signature(estimator).parameters)
     except (TypeError, ValueError):  # compiled functions may have no signature
-        wanted = False
-    return {"soft_labels": distort(problem.posterior(X), [seed, len(X), 7])} if wanted else {}
+        wanted = set()
+    given: dict[str, Any] = {}
+    if "soft_labels" in wanted:
+        given["soft_labels"] = distort(problem.posterior(X), [seed, len(X), 7])
+    if problem.kind is not None and "kind" in wanted:
+        given["kind"] = problem.kind
+    elif problem.kind == "texts":
+        X = text_rows(X).sections[0].matrix.toarray()
+    elif problem.kind is not None:
+        X = np.reshape(X, (len(X), -1))
+    return estimator(X, y, random_state=seed, **given)
 
 
 def _message(error: BaseException) -> str:

@@ -34,6 +34,7 @@ __all__ = [
     "floor_of_labels",
     "kind_of_labels",
     "model_figures",
+    "read_pictures_of",
     "saved_result",
     "scores_by_class",
     "scores_from",
@@ -87,6 +88,23 @@ def saved_result(path: str | Path) -> FloorResult:
         return FloorResult.from_json(json.dumps({k: v for k, v in values.items() if k not in beside}))
     except DataError as error:
         raise DataError(f"{path.name}: {error}; --result takes what estimate --json has saved") from None
+
+
+def read_pictures_of(options: Namespace, progress: Any) -> Any:
+    """Pictures, if the file is a folder of them or is said to hold some; None for a table."""
+    from ..tables.open import path_of
+    from ..tables.pictures import has_pictures, read_pictures
+
+    if getattr(options, "kind", None) != "images" and not has_pictures(path_of(options.file)):
+        if getattr(options, "size", None) is not None or getattr(options, "skip_bad", False):
+            raise ParameterError("--size and --skip-bad are for folders of pictures")
+        return None
+    given = {"--target": options.target, "--drop": options.drop, "--keep": options.keep, "--groups": options.groups}
+    given |= {"--header": options.header, "--max-rows": options.max_rows}
+    wrong = [name for name, value in given.items() if value not in (None, [])]
+    if wrong:
+        raise ParameterError(f"{Path(options.file).name} holds pictures, not columns: leave out {', '.join(wrong)}")
+    return read_pictures(options.file, size=options.size, skip_bad=options.skip_bad, progress=progress)
 
 
 def model_figures(options: Namespace, classes: Sequence[Any], table: Table | None) -> dict[str, Any]:

@@ -15,7 +15,8 @@ __all__ = ["main", "parser"]
 _ABOUT = """The lowest error any classifier could reach on your data (the floor), estimated from the data alone.
 
 FILE is a table with one row per sample: CSV, TSV, JSON lines or ARFF (also with .gz), Parquet, Feather, Arrow,
-NPY, or NPZ with arrays X and y. What its columns are is found out, and shown.
+NPY, or NPZ with arrays X and y; sparse rows: svmlight, or NPZ of scipy.sparse (--target names a file of labels); or a
+folder with one sub-folder of pictures for each class. What its columns are is found out, and shown; text is counted.
 """
 _EXAMPLES = """start here:
   bayesfloor demo                                            # a report of a bundled table
@@ -34,6 +35,7 @@ _EXAMPLES_OF = {
   bayesfloor estimate visits.csv --target outcome --groups patient
   bayesfloor estimate data.csv --target label --json > floor.json # to be used again: compare --result floor.json
   bayesfloor estimate embeddings.npz                              # arrays X and y
+  bayesfloor estimate photos/ --size 32                           # a sub-folder of pictures for each class
   bayesfloor estimate old.data --target -1 --no-header            # the first line is data
   bayesfloor estimate data.csv --target label --ignore rare-class # a doubt that you know of, by its code
   bayesfloor estimate data.csv --target label --by sex             # the floor within each subgroup
@@ -186,6 +188,7 @@ def parser() -> argparse.ArgumentParser:
     ):
         one = command(name, text)
         _table_options(one, needed=name == "estimate")
+        _picture_options(one)
         if name != "estimate":
             one.add_argument("--result", metavar="JSON", help="instead of FILE: what estimate --json has saved")
             _model_options(one)
@@ -235,9 +238,11 @@ def parser() -> argparse.ArgumentParser:
     _setting(one, "confidence", "seed")
     one = command("noise", "does the estimate follow label noise along its exact line?")
     _table_options(one)
+    _picture_options(one)
     _setting(one, "effort", "seed", "jobs")
     one = command("plan", "what an estimate will take: time and memory, before it starts")
     _table_options(one, needed=False)
+    _picture_options(one)
     for name, metavar, text in (
         ("rows", "N", "rows of the table"),
         ("columns", "D", "columns, after categories have become one column for each value"),
@@ -273,6 +278,12 @@ def _table_options(one: argparse.ArgumentParser, *, needed: bool = True) -> None
         help="the first line of a CSV or TSV file has names, or has none; found out if not said",
     )
     one.add_argument("--max-rows", type=int, metavar="N", help="read a sample of N rows with the same class shares")
+
+
+def _picture_options(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--kind", choices=("images",), help="FILE is an NPZ with pictures; folders are found out")
+    one.add_argument("--size", type=int, metavar="PIXELS", help="make pictures of a folder this wide and high")
+    one.add_argument("--skip-bad", action="store_true", help="leave out pictures that cannot be read")
 
 
 def _column_options(one: argparse.ArgumentParser) -> None:

@@ -159,14 +159,18 @@ def _plan(options: Namespace) -> None:
     from ..floor._plan import plan
 
     _check_output(options)
-    rows, columns, classes = options.rows, options.columns, options.classes
+    rows, columns, classes, kind, entries = options.rows, options.columns, options.classes, options.kind, 0
     if options.file is not None:
         if rows is not None or columns is not None or classes is not None:
             raise ParameterError("give a table, or its --rows, --columns and --classes; not both")
         sample = options.max_rows if options.max_rows is not None else _PLAN_ROWS
-        table = _read(Namespace(**{**vars(options), "max_rows": sample}))
+        table = _pictures(options) or _read(Namespace(**{**vars(options), "max_rows": sample}))
         rows = table.n_file_rows if options.max_rows is None else min(options.max_rows, table.n_file_rows)
-        columns, classes = len(table.features), len(np.unique(table.y).tolist())
+        columns, classes = len(getattr(table, "features", ())), len(np.unique(table.y).tolist())
+        if getattr(table, "sparse", None) is not None:
+            columns, entries = table.sparse.shape[1], round(table.sparse.n_entries * rows / len(table.y))
+        elif not columns:
+            columns, kind = int(np.prod(table.images.shape[1:])), "images"
     elif rows is None or columns is None:
         raise ParameterError("say how large the table is (--rows and --columns), or name it (FILE)")
     found = plan(
@@ -177,6 +181,8 @@ def _plan(options: Namespace) -> None:
         effort=options.effort,
         n_jobs=options.jobs,
         column_values=options.column_values,
+        kind=kind,
+        entries=entries,
     )
     _deliver(options, str(found), asdict(found))
 
@@ -281,9 +287,11 @@ def _noise(options: Namespace) -> None:
     _check_output(options)
     table = _read(options)
     with _progress(options) as progress:
+        is_table = hasattr(table, "X")
         check = noise_check(
-            table.X,
+            table.features_of_rows if is_table else table.images,
             table.y,
+            kind=None if is_table else "images",
             groups=table.groups,
             effort=options.effort,
             random_state=options.seed,
@@ -310,10 +318,11 @@ def _problems(options: Namespace) -> None:
         if Path(options.output).suffix.lower() != ".csv":
             raise ParameterError(f"a sample is written as CSV: name it {Path(options.output).with_suffix('.csv')}")
         X, y = chosen[0].sample(options.rows, random_state=options.seed)
-        lines = [",".join([*(f"x{j}" for j in range(X.shape[1])), "label"])]
-        lines += [
-            ",".join([*map(repr, row), f"class {label}"]) for row, label in zip(X.tolist(), y.tolist(), strict=True)
-        ]
+        # Texts of problems are words with spaces between them: nothing to be quoted.
+        rows = [[text] for text in X] if chosen[0].kind == "texts" else X.reshape(len(X), -1).tolist()
+        names = ["text"] if chosen[0].kind == "texts" else [f"x{j}" for j in range(len(rows[0]))]
+        lines = [",".join([*names, "label"])]
+        lines += [",".join([*map(str, row), f"class {label}"]) for row, label in zip(rows, y.tolist(), strict=True)]
         write_file(options.output, "\n".join(lines) + "\n", force=options.force)
         _say(options, str(chosen[0]))
         _print(f"sample: {options.output}, target label")
@@ -353,7 +362,10 @@ STEPS: dict[str, Callable[[Namespace], int | None]] = {
 # --- parts of several commands ------------------------------------------------------------------------------
 
 
-def _read(options: Namespace) -> Table:
+def _read(options: Namespace) -> Any:
+    pictures = _pictures(options)
+    if pictures is not None:
+        return pictures
     with _progress(options) as progress:
         return read_table(
             options.file,
@@ -366,6 +378,13 @@ def _read(options: Namespace) -> Table:
             header=options.header,
             progress=progress,
         )
+
+
+def _pictures(options: Namespace) -> Any:
+    from .inputs import read_pictures_of
+
+    with _progress(options) as progress:
+        return read_pictures_of(options, progress)
 
 
 def _confidence(options: Namespace) -> float:
@@ -429,9 +448,13 @@ def _file_rows(options: Namespace) -> Any:
 def _reads_in_blocks(options: Namespace) -> bool:
     """Whether the file is read in blocks: by workers of a cluster, or because it is too large."""
     if options.scheduler is not None:
+        if options.kind is not None or Path(options.file).is_dir():
+            raise ParameterError("pictures are worked on by this machine alone: leave out --scheduler")
         if options.max_rows is not None:
             raise ParameterError("a cluster works on all rows: leave out --max-rows, or --scheduler")
         return True
+    if options.kind is not None or Path(options.file).is_dir():
+        return False
     return options.groups is None and options.max_rows is None and _file_rows(options).is_large(_run(options))
 
 
@@ -442,6 +465,8 @@ def _floor_in_blocks(options: Namespace) -> Any:
 def _refuse_blocks(options: Namespace) -> None:
     if options.scheduler is not None:
         raise ParameterError("on a cluster there is only bayesfloor estimate, which prints its result (--json)")
+    if Path(options.file).is_dir():
+        return
     if options.memory_limit is not None and options.max_rows is None and _file_rows(options).is_large(_run(options)):
         raise ParameterError(
             f"{Path(options.file).name} is too large for --memory-limit {options.memory_limit}, and only bayesfloor "

@@ -99,6 +99,8 @@ def column_values(
             sources = dict(zip(table.features, table.sources, strict=False))
             left_out = {column.name: column.note for column in table.columns if column.use == "left out"}
     with open_rows(X, y, target, groups, request, Run()) as rows, one_blas_thread:
+        if rows.raw is not None:
+            raise ParameterError("column_values needs numbers and categories: leave out free text and sparse columns")
         units = _units(rows, sources, left_out, asked)
         result, learned, sample = estimate_rows(rows, request, Run())
         result = replace(result, index=rows.index)

@@ -21,6 +21,7 @@ from ..utils.intervals import ConfidenceInterval
 from ..utils.parallel import Progress, n_threads, one_blas_thread
 from ._estimate import estimate_rows
 from .paired import Errors, RowWeights, difference
+from .raw import is_sparse_or_text
 from .result import FloorResult
 from .rows import LabelledRows, frame_index, rows_of
 from .settings import Request, Run
@@ -214,6 +215,8 @@ def _numbers(name: str, X: Any, y: Any, groups: Any) -> _Side:
             from ..tables.table import as_arrays  # pandas: only where there is a table
 
             X, y, groups, notes, numbers = as_arrays(X, y, None, groups)
+        if is_sparse_or_text(X):
+            raise ParameterError("only numbers and categories are compared: leave out free text and sparse columns")
         matrix, names = feature_matrix(X)
     except (DataError, ParameterError, TypeError) as error:
         raise type(error)(f"{name}: {error}") from None

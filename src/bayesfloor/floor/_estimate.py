@@ -21,15 +21,17 @@ from ..bounds.bounds import Bound, all_bounds
 from ..errors import ParameterError
 from ..library.arrangement import Arrangement, check_size, n_repeats, name_classifiers, near_points
 from ..library.forest import Forests, forest_rows
+from ..library.representation import RawRows
 from ..library.training import Learned, Trained, train
 from ..rows.block_dataset import block_digest, varying_columns
 from ..rows.blocks import ArrayBlocks, Blocks, Part
 from ..rows.draws import Draws
 from ..rows.labels import plain
 from ..rows.scaling import Standard
+from ..rows.sparse import SparseRows
 from ..utils.checks import brief, check_callable
 from ..utils.parallel import Pieces, Progress, Workers, n_threads, one_blas_thread
-from ._plan import measured_costs, memory_features
+from ._plan import measured_costs, memory_features, sparse_bytes
 from .balls import balls_on_columns, balls_on_scores, pair_table
 from .ceiling import HeldOut, Test
 from .conclusion import Counted, conclude
@@ -44,6 +46,7 @@ from .settings import Request, Run
 __all__ = ["estimate", "estimate_rows"]
 
 BOUND_ROWS = 10_000
+_EXCERPTS = 20  # rows of each list that are kept for the page
 
 
 def estimate(
@@ -51,6 +54,7 @@ def estimate(
     y: Any = None,
     *,
     target: Any = None,
+    kind: str | None = None,
     classifiers: Sequence[Any] | Mapping[str, Any] = (),
     groups: Any = None,
     priors: str | Mapping[Hashable, float] | ArrayLike | None = None,
@@ -71,16 +75,23 @@ def estimate(
 
     Parameters
     ----------
-    X : array-like of shape (N, d), frame, Table, str or Path
-        Numbers: lists, numpy arrays (memory-mapped ones are read in blocks), frames, Dask arrays and frames. A file,
+    X : array-like of shape (N, d), list of str, sparse matrix, frame, Table, str or Path
+        Numbers: lists, numpy arrays (memory-mapped ones are read in blocks), frames, Dask arrays and frames. Texts, one
+        for each row, and matrices of scipy.sparse are never made dense as a whole: most learners see up to 60 singular
+        directions of them, linear models and naive Bayes all of their counts. A file,
         a frame with categories, dates or a `target`, and what `read_table` has made are encoded as numbers: see
         `read_table`.
     y : array-like of shape (N,) or str, optional
         Labels of any kind; not needed with `target`. For a file or a frame also the name of the column: as `target`.
     target : str or int, optional
         Column of the labels in a file or frame, by name or position.
+    kind : {None, "images", "texts"}
+        Of rows that are no columns yet: "images", an array of shape (N, H, W), (N, H, W, 3) or (N, 3, H, W); "texts",
+        which lists of them do not need. What the library sees of them is learned without labels from rows that are not
+        held out.
     classifiers : sequence or mapping of scikit-learn classifiers, optional
-        Join the library. They see each column less its median, in a unit of its spread.
+        Join the library. They see each column less its median, in a unit of its spread; of images the pixels, of texts
+        the texts.
     groups : array-like of shape (N,) or str, optional
         Rows of one group (copies of one record, one patient) are never split between training and test. One value per
         row or, for a file or frame, the name of a column.
@@ -135,6 +146,7 @@ def estimate(
         n_jobs=n_jobs,
         progress=progress,
         started=started,
+        kind=kind,
     )
     codes = check_codes(ignore)
     with open_rows(X, y, target, groups, request, run) as rows, one_blas_thread:
@@ -185,6 +197,7 @@ def estimate_rows(
         workers=workers,
         progress=request.progress,
         arrangement=arrangement,
+        raw=sample.raw,
     )
     trained, forests = _grow_forests(trained, rows, sample, draws, workers, request)
     learned = trained.pool(n_threads(request.n_jobs), request.progress)
@@ -195,6 +208,10 @@ def estimate_rows(
     if not sample.is_all:
         notes = (*notes, _remark(rows.blocks.n_samples, len(sample.numbers), learned, forests))
         settings["sample_rows"] = len(sample.numbers)
+    if sample.raw is not None and learned.encoder is not None:
+        representation, n_free = sample.raw.representation, int((learned.fitted.fold != 0).sum())
+        notes = (*notes, representation.note(learned.encoder, n_free))
+        settings["representation"] = representation.name
     result = conclude(
         data,
         learned,
@@ -205,7 +222,18 @@ def estimate_rows(
         settings=settings,
         started=request.started,
     )
+    if rows.raw is not None:
+        result = replace(result, excerpts=_excerpts(result, rows.raw))
     return result, learned, sample
+
+
+def _excerpts(result: FloorResult, raw: RawRows) -> dict[int, str]:
+    """The most suspect and the most ambiguous rows, for the page; no others are kept."""
+    if result.posterior is None:
+        return {}
+    positions = [*result.suspect_positions(_EXCERPTS), *result.hardest_positions(_EXCERPTS)]
+    found = {result.row_number(i): raw.representation.excerpt(raw.rows[i]) for i in positions}
+    return {number: excerpt for number, excerpt in found.items() if excerpt}
 
 
 def _check_memory(rows: LabelledRows, sample: Sample, request: Request, run: Run) -> None:
@@ -220,6 +248,8 @@ def _check_memory(rows: LabelledRows, sample: Sample, request: Request, run: Run
     )
     costs = measured_costs()["bytes"]
     needed = sum(terms[name] * costs[name] for name in terms if name not in ("base", "table"))
+    if rows.raw is not None and isinstance(rows.raw.rows, SparseRows):
+        needed += sparse_bytes(rows.raw.rows.n_entries, threads)
     if needed > run.memory:
         raise ParameterError(
             f"about {needed / 2**20:,.0f} MB are needed beside the data, more than memory_limit, "
@@ -236,7 +266,7 @@ def _grow_forests(
     """The library with forests of many rows among its learners, if there are enough rows outside the sample."""
     blocks = rows.blocks
     m = forest_rows(blocks.n_samples, len(sample.numbers), len(sample.columns), request.effort)
-    if not m or draws is None:
+    if not m or draws is None or rows.raw is not None:
         return trained, None
     arrangement = trained.arrangement
     view = partial(_view, columns=sample.columns, standard=arrangement.standard)
@@ -271,7 +301,7 @@ def _score(
         P = np.round(learned.posterior(), DIGITS)
         return ArrayBlocks(P, data.labels, data.n_classes, block_rows=len(P)), [sample.numbers]
     threads = n_threads(request.n_jobs)
-    scorer = Scorer.of(learned, sample.columns, sample.numbers, forests, threads, request.progress)
+    scorer = Scorer.of(learned, sample.columns, sample.numbers, forests, threads, request.progress, rows.raw)
     # Pieces are files here: what is scored on a cluster stays there.
     work = scorer if pieces is None or rows.client is not None else _keep_scores(scorer, pieces)
     return rows.blocks.derive(work, data.n_classes, "scoring", request.progress), scorer.used

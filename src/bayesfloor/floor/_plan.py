@@ -19,19 +19,22 @@ from ..library.forest import LEAVES, TREES, forest_rows
 from ..library.kernel_ridge import MOST_CENTRES, n_landmarks
 from ..library.learners import LIBRARY, MOST_SETTINGS
 from ..library.pool import N_FOLDS
+from ..library.sparse_columns import DIRECTIONS
 from ..rows.blocks import BLOCK_ROWS
 from ..utils.checks import brief, check_flag, check_number, check_whole
 from ..utils.parallel import n_threads, run_tasks
 from .balls import FEW_FEATURES, MAX_QUERIES
+from .raw import check_kind
 from .rule import BALL_CLASSES, DIMENSIONS
 from .settings import ROW_BYTES, Run
 
-__all__ = ["Plan", "calibrate", "features", "measured_costs", "memory_features", "plan"]
+__all__ = ["Plan", "calibrate", "features", "measured_costs", "memory_features", "plan", "sparse_bytes"]
 
 _MODEL_ROWS_BYTES = 24  # per training row and column: rows as they are, standardized, weighted
 _MODEL_BYTES = 12 * 2**20  # trees, landmarks, networks
 _NODES = 0.4  # of a tree, for each row of its forest
 _WITHOUT, _ALONE = 0.25, 0.06  # of the library's time, on a table without a column and on one alone
+_ENTRY_BYTES, _COPIES = 12, 6  # of a number in a sparse matrix and its column; copies that a task makes
 _CALIBRATION_SECONDS = 1.0
 _PROBES = ("trees", "kernel", "neighbours", "boosting", "network")  # learners that tell how fast the machine is
 
@@ -56,6 +59,10 @@ class Plan:
         Seconds of each stage.
     speed : float
         Of this machine, measured for a second, against that on which costs were measured.
+    trained_rows : int, optional
+        Rows that a model is trained on at most, where they are not columns.
+    kind : str, optional
+        Of the rows.
 
     Examples
     --------
@@ -76,14 +83,18 @@ class Plan:
     memory_per_worker: float
     stages: dict[str, float]
     speed: float
+    trained_rows: int | None = None
+    kind: str | None = None
 
     def __str__(self) -> str:
         where = f"{self.workers} workers of a cluster" if self.workers else "this machine"
+        rows = f"rows x {self.d} columns" if self.kind is None else f"{self.kind} of {self.d} pixels"
+        trained = min(EFFORTS[self.effort], self.sample_rows) if self.trained_rows is None else self.trained_rows
         lines = [
-            f"{self.n:,} rows x {self.d} columns, {self.classes} classes, effort {self.effort}, on {where}",
+            f"{self.n:,} {rows}, {self.classes} classes, effort {self.effort}, on {where}",
             f"time      about {_duration(self.seconds)} (a factor of 2 either way): "
             + ", ".join(f"{name} {_duration(s)}" for name, s in self.stages.items() if s >= 0.05 * self.seconds),
-            f"models    trained on {min(EFFORTS[self.effort], self.sample_rows):,} of {self.sample_rows:,} rows at a "
+            f"models    trained on {trained:,} of {self.sample_rows:,} rows at a "
             f"time; {'all rows scored' if self.sample_rows < self.n else 'every row scored by models without it'}",
             f"memory    about {_size(self.memory)} here"
             + (f", {_size(self.memory_per_worker)} on each worker" if self.workers else ""),
@@ -103,6 +114,8 @@ def plan(
     run: Run | None = None,
     speed: float | None = None,
     column_values: bool = False,
+    entries: int = 0,
+    kind: str | None = None,
 ) -> Plan:
     """Say what an estimate of so many rows will take, from costs measured before and the speed of this machine.
 
@@ -123,6 +136,11 @@ def plan(
         Of this machine against that on which costs were measured; by default it is measured for a second.
     column_values : bool
         With what `column_values` takes besides: all columns without each other, and each alone.
+    entries : int
+        Numbers that a sparse matrix of `d` columns stores (`X.nnz`); of texts two or three for each character.
+        Their memory counts; the time of the few learners that look at them is not in the plan.
+    kind : {None, "images"}
+        "images": `d` is the number of pixels of a picture, in colour times three.
 
     Returns
     -------
@@ -144,7 +162,15 @@ def plan(
         speed = check_number("speed", speed, 1e-6, 1e6)
     check_flag("in_memory", in_memory)
     check_flag("column_values", column_values)
+    check_whole("entries", entries, 0, 2**50)
+    if entries and workers:
+        raise ParameterError("sparse rows and texts are worked on by this machine alone: leave out the workers")
+    check_kind(kind)
     run = run or Run()
+    if kind == "images":
+        return _plan_images(int(n), int(d), int(classes), workers, effort, n_threads(n_jobs), run, speed)
+    columns = d
+    d = min(d, DIRECTIONS) if entries else d  # what most learners see
     sample = run.n_fitted(int(n), EFFORTS[effort])
     threads = n_threads(n_jobs)
     costs = measured_costs()
@@ -166,13 +192,14 @@ def plan(
     block = min(run.block_rows or BLOCK_ROWS, n)
     return Plan(
         n=int(n),
-        d=int(d),
+        d=int(columns),
         classes=int(classes),
         workers=int(workers),
         effort=effort,
         sample_rows=sample,
         seconds=sum(stages.values()),
-        memory=_memory(n, d, classes, sample, effort, threads, block, in_memory, on_cluster=workers > 0),
+        memory=_memory(n, d, classes, sample, effort, threads, block, in_memory, on_cluster=workers > 0)
+        + sparse_bytes(entries, threads),
         memory_per_worker=_worker_memory(n, d, classes, workers, sample, effort, block) if workers else 0.0,
         stages=stages,
         speed=speed,
@@ -187,6 +214,29 @@ def _column_seconds(training: float, d: int, sample: int, effort: str, *, is_all
     models = n_models(n_repeats(sample, effort) if is_all else 1)
     whole = sum(fraction * count for fraction, count in models.items())
     return training * d * (_WITHOUT + _ALONE) * N_FOLDS / whole
+
+
+def sparse_bytes(entries: int, threads: int) -> float:
+    """Numbers stored with their columns: as given, checked, in order of content, and as each thread weighs them."""
+    return float(_ENTRY_BYTES) * entries * (4 + _COPIES * threads)
+
+
+def _plan_images(
+    n: int, d: int, classes: int, workers: int, effort: str, threads: int, run: Run, speed: float | None
+) -> Plan:
+    from ..library.images import Images
+    from .image_plan import image_memory, image_stages, trained_rows
+
+    if workers:
+        raise ParameterError("pictures are worked on by this machine alone: leave out the workers")
+    sample = run.n_fitted(n, Images.max_rows[effort])
+    speed = calibrate(threads) / measured_costs()["probes_per_second"] if speed is None else speed
+    stages = {name: s / speed for name, s in image_stages(n, d, classes, sample, effort, threads).items()}
+    memory = image_memory(n, d, classes, sample, effort, threads)
+    total = sum(stages.values())
+    return Plan(
+        n, d, classes, 0, effort, sample, total, memory, 0.0, stages, speed, trained_rows(sample, effort), "images"
+    )
 
 
 def _memory(

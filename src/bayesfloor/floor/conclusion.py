@@ -89,7 +89,7 @@ def conclude(
     evidence = Evidence.of(
         curve,
         n=independent_rows(data, priors, learned.groups),
-        n_features=data.X.shape[1],
+        n_features=learned.rows.shape[1],
         n_classes=data.n_classes,
         majority=1 - float(shares.max()),
         shrunk_majority=1 - float((shrunk_shares(data.class_counts) if priors is None else priors).max()),

@@ -139,7 +139,7 @@ def doubts(
                 width_with_more=remedy.width if remedy else None,
             )
         )
-    rows, columns = data.n_samples, data.X.shape[1]
+    rows, columns = data.n_samples, evidence.n_features
     if rows < 10 * columns:
         sentence = f"{rows} rows for {columns} columns: fewer than ten per column"
         found.append(_doubt("few-rows-per-column", sentence, rows=rows, columns=columns))

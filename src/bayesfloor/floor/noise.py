@@ -145,6 +145,7 @@ def noise_check(
     y: Any,
     *,
     rhos: Sequence[float] = (0.2, 0.4, 0.6),
+    kind: str | None = None,
     groups: Any = None,
     effort: str = "balanced",
     random_state: int = 0,
@@ -163,7 +164,7 @@ def noise_check(
 
     Parameters
     ----------
-    X, y, groups, effort, random_state, n_jobs, progress
+    X, y, kind, groups, effort, random_state, n_jobs, progress
         As in `estimate`.
     rhos : sequence of float
         Between 0 and 1.
@@ -185,6 +186,7 @@ def noise_check(
     if not shares or np.ndim(rhos) > 1 or not all(0 < rho <= 1 for rho in shares):
         raise ParameterError(f"rhos must be shares between 0 and 1, got {brief(rhos)}")
     options: dict[str, Any] = {
+        "kind": kind,
         "groups": groups,
         "effort": effort,
         "random_state": random_state,
@@ -200,16 +202,7 @@ def noise_check(
     for rho in shares:
         rng = np.random.default_rng([random_state, int(1e6 * rho)])
         replaced = np.where(rng.random(len(codes)) < rho, rng.integers(0, n_classes, len(codes)), codes)
-        noisy = estimate(
-            X,
-            classes[replaced],
-            groups=groups,
-            effort=effort,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
-        found.append(noisy)
+        found.append(estimate(X, classes[replaced], **options))
     most = 1 - 1 / n_classes
     expected = tuple(clean.floor + rho * (most - clean.floor) for rho in shares)
     errors = tuple(SPREAD * labels_noise(clean.floor, rho, n_classes, clean.evidence["n"]) for rho in shares)

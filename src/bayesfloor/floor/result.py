@@ -55,6 +55,9 @@ class FloorResult:
         not kept in JSON.
     index : pandas.Index, optional
         Of the frame that was given; not kept in JSON.
+    excerpts : dict
+        Pictures (as inline PNG data) or texts of the most suspect and the most ambiguous rows, by row number; empty for
+        rows of columns, and not kept in JSON.
     doubts : tuple of Doubt
         What speaks against taking the estimate at face value.
     cost : CostFloor or None
@@ -106,6 +109,7 @@ class FloorResult:
     declining: tuple[DeclinePoint, ...] = ()
     row_figures: RowFigures | None = field(default=None, compare=False, repr=False)
     source: Any = field(default=None, compare=False, repr=False)
+    excerpts: dict[int, str] = field(default_factory=dict, compare=False, repr=False)
 
     def mute(self, codes: Iterable[str] | str) -> "FloorResult":
         """The same result without the doubts that have these codes: you know of them, and they are not to count.
@@ -443,7 +447,7 @@ class FloorResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; single rows are left out."""
-        single_rows = ("posterior", "labels", "row_numbers", "index", "row_figures", "source")
+        single_rows = ("posterior", "labels", "row_numbers", "index", "row_figures", "source", "excerpts")
         kept = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in single_rows}
         plain = {name: plain_value(value) for name, value in kept.items()}
         return {"schema": _SCHEMA, **plain}

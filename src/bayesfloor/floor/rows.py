@@ -17,13 +17,16 @@ import numpy as np
 from .._types import Codes, Counts, Mask, RowNumbers, Values
 from ..errors import DataError, ParameterError
 from ..library.arrangement import EFFORTS, Arrangement, check_groups, join_groups
+from ..library.representation import RawRows, fingerprints
 from ..rows.blocks import BLOCK_ROWS, LARGE, ArrayBlocks, Blocks, Part, RowFile, draw_rows, rows_at
 from ..rows.cluster import dask_module, is_dask
 from ..rows.copies import copies_in_blocks
 from ..rows.dataset import Dataset, dataset_of, validate
 from ..rows.draws import Draws, one_of_each
 from ..rows.labels import check_class_sizes, encode_labels
+from ..rows.sparse import SparseRows, dense_if_few, is_sparse
 from ..utils.parallel import Pieces, Threads, Workers, n_threads
+from .raw import find_pictures, is_pictures, is_sparse_or_text, open_raw
 from .settings import Request, Run
 
 if TYPE_CHECKING:
@@ -58,6 +61,8 @@ class LabelledRows:
         Of the cluster on which models are trained, if not on this machine.
     n_repeated, n_copies : int
         Rows that repeat an earlier one; rows that were left out as copies.
+    raw : RawRows, optional
+        Pictures or texts: then rows of `blocks` only tell them apart (see `fingerprints`).
     """
 
     blocks: Blocks
@@ -72,11 +77,13 @@ class LabelledRows:
     client: Any = None
     n_repeated: int = 0
     n_copies: int = 0
+    raw: RawRows | None = None
 
     def n_fitted(self, request: Request, run: Run) -> int:
         """Rows that the library is cross-fitted on: of groups all of them."""
         n = self.blocks.n_samples
-        return n if self.groups is not None else run.n_fitted(n, EFFORTS[request.effort])
+        limits = EFFORTS if self.raw is None else self.raw.representation.max_rows
+        return n if self.groups is not None else run.n_fitted(n, limits[request.effort])
 
     def workers(self, n_jobs: int | None, pieces: Pieces | None) -> Workers:
         """Who trains models: threads of this machine, or the workers of the cluster."""
@@ -127,6 +134,7 @@ class LabelledRows:
             row_numbers=kept if self.row_numbers is None else self.row_numbers[kept],
             n_repeated=max(n_repeated, n - len(kept)),
             n_copies=n - len(kept),
+            raw=None if self.raw is None else self.raw[kept],
         )
 
     def sample(self, n: int, draws: Draws | None) -> "Sample":
@@ -135,7 +143,7 @@ class LabelledRows:
             assert self.data is not None
             columns = np.arange(self.blocks.n_columns)
             added = np.zeros(self.blocks.n_classes, dtype=np.int64)
-            return Sample(self.data, np.arange(self.blocks.n_samples), columns, added)
+            return Sample(self.data, np.arange(self.blocks.n_samples), columns, added, self.raw)
         numbers, counts, added = draw_rows(self.blocks, n, draws.rng("sample"))
         check_class_sizes(self.classes, counts)
         X, codes = rows_at(self.blocks, numbers)
@@ -150,7 +158,7 @@ class LabelledRows:
                 duplicate_columns=self.data.duplicate_columns,
             )
         columns = np.flatnonzero((X[:1] != X).any(axis=0))  # by place: two columns may have one name
-        return Sample(drawn, numbers, columns, added)
+        return Sample(drawn, numbers, columns, added, None if self.raw is None else self.raw[numbers])
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,12 +175,15 @@ class Sample:
         Those that vary among them, by their place in the blocks.
     added : ndarray of shape (C,)
         Rows of rare classes that were taken besides the plain draw.
+    raw : RawRows, optional
+        Of the rows drawn.
     """
 
     data: Dataset
     numbers: RowNumbers
     columns: RowNumbers
     added: Counts
+    raw: RawRows | None = None
 
     @property
     def is_all(self) -> bool:
@@ -193,7 +204,10 @@ class FileRows:
     def is_large(self, run: Run) -> bool:
         """Whether reading it whole would take too much of the memory."""
         from ..tables.open import table_bytes
+        from ..tables.sparse_files import has_sparse_rows
 
+        if has_sparse_rows(self.path):
+            return False
         return table_bytes(self.path) > run.memory // 3
 
 
@@ -201,9 +215,20 @@ class FileRows:
 def open_rows(X: Any, y: Any, target: Any, groups: Any, request: Request, run: Run) -> Iterator[LabelledRows]:
     """Rows as the user gave them, checked; what was opened for them is closed at the end."""
     y, target = named_labels(X, y, target)
+    if y is None:
+        X = find_pictures(X, request.kind, request.progress)
+    remarks: tuple[str, ...] = ()
+    if is_pictures(X):
+        X, y, request, remarks, files = _given_pictures(X, y, target, request)
+    else:
+        files = None
     if isinstance(X, str | os.PathLike) and y is None:
         X = FileRows(Path(X), target)
     _check_all_are_learned_from(groups, run)
+    if request.kind is not None and (is_dask(X) or run.cluster is not None):
+        raise ParameterError(f"kind={request.kind!r} works on this machine alone: leave out the cluster")
+    if run.cluster is not None and is_sparse_or_text(X.path if isinstance(X, FileRows) else X):
+        raise ParameterError("sparse rows and texts are worked on on this machine alone: leave out the cluster")
     if is_dask(X) or run.cluster is not None:
         with _rows_on_cluster(X, y, target, groups, request, run) as rows:
             yield rows
@@ -219,7 +244,17 @@ def open_rows(X: Any, y: Any, target: Any, groups: Any, request: Request, run: R
     ):
         yield _mapped_rows(X, y, request, run)
     else:
-        yield _rows_in_memory(X, y, target, groups, request, run)
+        rows = _rows_in_memory(X, y, target, groups, request, run)
+        yield rows if files is None else replace(rows, index=files, notes=(*remarks, *rows.notes))
+
+
+def _given_pictures(
+    pictures: Any, y: Any, target: Any, request: Request
+) -> tuple[Any, Any, Request, tuple[str, ...], Any]:
+    """Pictures that were read: arrays, what is asked for, remarks, and the files as an index."""
+    if y is not None or target is not None:
+        raise ParameterError("pictures that were read have their labels: leave out y and target")
+    return pictures.images, pictures.y, replace(request, kind="images"), pictures.notes, pictures.index
 
 
 def named_labels(X: Any, y: Any, target: Any) -> tuple[Any, Any]:
@@ -264,9 +299,18 @@ def _rows_in_memory(X: Any, y: Any, target: Any, groups: Any, request: Request, 
 
         X, y, groups, notes, row_numbers = as_arrays(X, y, target, groups)
         _check_all_are_learned_from(groups, run)  # those of a Table
+    if is_sparse(X):
+        X = dense_if_few(X)
+    opened = open_raw(X, request.kind)
+    raw = None
+    if opened is not None:
+        raw, remarks = opened
+        X, notes = fingerprints(raw.rows), (*notes, *remarks)
     data = validate(X, y)
+    if raw is not None and isinstance(raw.rows, SparseRows):  # fingerprints tell equal rows, but not which are copies
+        data = data.with_records(*raw.rows.records(data.labels))
     codes = None if groups is None else check_groups(groups, data.n_samples)
-    return replace(_checked_rows(data, codes, notes, row_numbers, request, run), index=index, source=source)
+    return replace(_checked_rows(data, codes, notes, row_numbers, request, run, raw), index=index, source=source)
 
 
 def _checked_rows(
@@ -276,9 +320,10 @@ def _checked_rows(
     row_numbers: RowNumbers | None,
     request: Request,
     run: Run,
+    raw: RawRows | None = None,
 ) -> LabelledRows:
     """Rows in memory as one block, or, where they are only scored, as several."""
-    rows = replace(rows_of(data, groups), notes=notes, row_numbers=row_numbers)
+    rows = replace(rows_of(data, groups), notes=notes, row_numbers=row_numbers, raw=raw)
     if rows.n_fitted(request, run) == data.n_samples:
         return rows
     return replace(rows, blocks=_blocks(data.X, data.labels, data.n_classes, request, run))

@@ -13,6 +13,7 @@ from ..library.fold import Fold, Unseen
 from ..library.forest import Forests
 from ..library.learners import FOREST, SLOWEST
 from ..library.pool import Pool, leave_out
+from ..library.representation import Encoder, RawRows, View
 from ..library.training import Learned, reweight
 from ..rows.blocks import BLOCK_ROWS, Part
 from ..rows.scaling import Standard
@@ -43,6 +44,8 @@ class Scorer:
         Rows of the sample, ascending, and their probabilities.
     forests, grown, forest_weight
         Forests of many rows, if they carry weight: the first scores all rows but its own, the second those.
+    encoder, raw
+        Where rows of blocks only tell raw rows apart: what makes columns of those, and all of them.
     """
 
     standard: Standard
@@ -57,6 +60,8 @@ class Scorer:
     forests: Forests | None
     grown: tuple[Any, Any] | None
     forest_weight: float
+    encoder: Encoder | None = None
+    raw: RawRows | None = None
 
     @property
     def used(self) -> list[RowNumbers]:
@@ -75,6 +80,7 @@ class Scorer:
         forests: Forests | None,
         threads: int,
         progress: Progress | None,
+        raw: RawRows | None = None,
     ) -> "Scorer":
         """Weigh the library on the whole sample, and train once more those that carry weight.
 
@@ -85,7 +91,7 @@ class Scorer:
         stage = leave_out(fitted.stages[0], learned.labels, rows, SLOWEST, _LITTLE)
         pool = Pool.fit(stage, learned.labels, rows)
         task = next(task for task in fitted.tasks if task.fraction == 1 and task.seed == 0)
-        fold = fitted.library.fold(learned.rows, learned.labels, task)
+        fold = fitted.library.fold(learned.view, learned.labels, task)
         weighty = [(j, float(w)) for j, w in zip(pool.chosen, pool.weights, strict=True) if w > 0]
         grown, forest_weight = None, 0.0
         for j, weight in weighty:
@@ -109,6 +115,8 @@ class Scorer:
             None if forests is None else forests.without_rows(),
             grown,
             forest_weight,
+            learned.encoder,
+            raw,
         )
 
     def __call__(self, part: Part) -> Floats:
@@ -122,13 +130,19 @@ class Scorer:
             trained, _ = in_sample(part, self.forests.numbers)
         for start in range(0, len(new), BLOCK_ROWS):
             rows = new[start : start + BLOCK_ROWS]
-            P[rows] = self._of_new(part.X[np.ix_(rows, self.columns)], trained[rows])
+            P[rows] = self._of_new(self._view(part, rows), trained[rows])
         return P
 
-    def _of_new(self, X: Floats, trained: NDArray[np.bool_]) -> Floats:
+    def _view(self, part: Part, rows: RowNumbers) -> View:
+        """Rows of a block as the library sees them."""
+        if self.encoder is None or self.raw is None:
+            return View(near_points(self.standard, part.X[np.ix_(rows, self.columns)]))
+        return self.encoder.apply(self.raw[part.start + rows].rows, Threads(1), None)
+
+    def _of_new(self, view: View, trained: NDArray[np.bool_]) -> Floats:
         """Probabilities of rows outside the sample; `trained`: they are rows of the first forest."""
-        unseen = Unseen(self.fold, near_points(self.standard, X))
-        total = np.tile(self.shifts, (len(X), 1))
+        unseen = Unseen(self.fold, view.columns, view.parts)
+        total = np.tile(self.shifts, (len(view), 1))
         with limit_fit_threads():
             for model, weight in self.models:
                 total += weight * _centre(model(unseen))

@@ -22,6 +22,7 @@ from ..utils.intervals import check_level
 from ..utils.parallel import Progress, available_memory
 from ..utils.sources import source_key
 from .checkpoint import Checkpoint
+from .raw import check_kind
 from .rule import check_carried
 
 if TYPE_CHECKING:
@@ -135,20 +136,24 @@ class Request:
         As in `estimate`.
     started : float
         When.
+    kind : str, optional
+        Of rows that are no columns yet.
     """
 
     classifiers: Mapping[str, Any]
     priors: Any
-    costs: Any
     effort: str
     confidence_level: float
     seed: int
     n_jobs: int | None
     progress: Progress | None
     started: float
+    kind: str | None = None
+    costs: Any = None
 
     def __post_init__(self) -> None:
         check_settings(self.effort, self.confidence_level, self.seed)
+        check_kind(self.kind)
 
     def tell(self, stage: str, done: int, total: int = 1) -> None:
         """Report progress, if anyone listens."""
@@ -176,6 +181,8 @@ class Request:
             "classifiers": {name: _description(model) for name, model in self.classifiers.items()},
             "sample_rows": None if run.sample_rows is None else int(run.sample_rows),
         }
+        if rows.raw is not None:
+            about["representation"] = rows.raw.representation.name
         return Checkpoint(run.checkpoint, about)
 
 

@@ -24,6 +24,7 @@ from .fold import Fold, Models, Unseen, log_probabilities
 from .learners import LIBRARY, ON_TREES, Learner
 from .pool import N_FOLDS, Stage
 from .race import survivors
+from .representation import Representation, View
 
 __all__ = [
     "N_MODELS",
@@ -155,7 +156,7 @@ def assign_folds(y: Codes, groups: Codes | None, rng: np.random.Generator) -> Co
 
 
 def cross_fit(
-    X: Floats,
+    X: Floats | View,
     y: Codes,
     n_classes: int,
     *,
@@ -166,6 +167,8 @@ def cross_fit(
     repeats: int = 1,
     seed: int = 0,
     rng: np.random.Generator | None = None,
+    fold: Codes | None = None,
+    representation: Representation | None = None,
     workers: Workers | None = None,
     progress: Progress | None = None,
 ) -> CrossFit:
@@ -174,7 +177,7 @@ def cross_fit(
     Parameters
     ----------
     X, y : ndarray
-        Rows in an order of their content; codes.
+        Rows in an order of their content, as columns or as a `View`; codes.
     n_classes : int
     groups : ndarray, optional
         Copies of one record: kept together.
@@ -187,19 +190,25 @@ def cross_fit(
         Of the learners.
     rng : Generator, optional
         Draws the folds; default: by the seed.
+    fold : ndarray, optional
+        Fold of each row, if they have been assigned by `rng` already: a representation was learned from those that are
+        not held out.
+    representation : Representation, optional
+        Says which learners there are.
     progress : callable, optional
     workers : Workers, optional
         Where models are trained; default: here, in one thread.
     """
     workers = workers or Threads(1)
     rng = np.random.default_rng(seed) if rng is None else rng
-    fold = assign_folds(y, groups, rng)
+    rows = X if isinstance(X, View) else View(X)
+    fold = assign_folds(y, groups, rng) if fold is None else fold
     free = np.flatnonzero(fold != 0)
     tasks = _divide(y, groups, fold, max_rows, rng)
-    library = Library(n_classes, effort, seed, tuple((extra or {}).items()))
+    library = Library(n_classes, effort, seed, tuple((extra or {}).items()), representation=representation)
     # What the models of quarters show to be hopeless is not trained on more rows.
     first = [task for task in tasks if task.fraction == _RACE]
-    results, failures = _train(X, y, library, first, "training on quarters", workers, progress)
+    results, failures = _train(rows, y, library, first, "training on quarters", workers, progress)
     left_behind: list[str] = []
     if all(results):  # each has seen two classes at least
         seen = gather(first, results, y, n_classes)
@@ -216,7 +225,7 @@ def cross_fit(
         again = fold.copy()
         again[free] = 1 + assign_parts(y[free], None if groups is None else groups[free], N_FOLDS - 1, rng)
         others.append(_divide(y, groups, again, max_rows, rng, repeat)[1:])
-    more, more_failures = _train(X, y, library, [t for part in others for t in part], "training", workers, progress)
+    more, more_failures = _train(rows, y, library, [t for part in others for t in part], "training", workers, progress)
     dropped = sorted(failures | more_failures)
     if dropped:
         warnings.warn(f"left out, because they failed: {'; '.join(dropped)}", BayesfloorWarning, stacklevel=3)
@@ -259,15 +268,20 @@ class Library:
     seed: int
     extra: tuple[tuple[str, Any], ...] = ()
     kept: Mapping[str, Sequence[str]] | None = None  # settings by learner
+    representation: Representation | None = None
 
-    def fold(self, X: Floats, y: Codes, task: Task) -> Fold:
+    def fold(self, rows: View, y: Codes, task: Task) -> Fold:
         """What a task trains on."""
         kept = None if self.kept is None else frozenset().union(*self.kept.values())
-        return Fold(X[task.train], y[task.train], self.n_classes, self.seed + task.seed, self.effort, kept)
+        own, seed = rows[task.train], self.seed + task.seed
+        return Fold(own.columns, y[task.train], self.n_classes, seed, self.effort, kept, parts=own.parts)
 
     def learners(self) -> dict[str, Learner]:
         """Learners by name, the user's last."""
-        everyone = {**LIBRARY, **{name: _wrap(name, model) for name, model in self.extra}}
+        made = self.representation
+        everyone = LIBRARY if made is None else {name: LIBRARY[name] for name in LIBRARY if name not in made.unused}
+        everyone = {**everyone, **({} if made is None else made.learners)}
+        everyone.update((name, _wrap(name, model)) for name, model in self.extra)
         return {name: learner for name, learner in everyone.items() if self.kept is None or name in self.kept}
 
 
@@ -275,7 +289,7 @@ Scores = dict[str, dict[str, Singles]]  # of rows not seen, by learner and setti
 
 
 def _train(
-    X: Floats,
+    rows: View,
     y: Codes,
     library: Library,
     tasks: Sequence[Task],
@@ -290,7 +304,7 @@ def _train(
     # The longest first, so that no thread is left with one at the end.
     order = sorted(range(len(tasks)), key=lambda i: -len(tasks[i].train))
     work = [(tasks[i], names) for i in order for names in halves]
-    found = workers.map(_score_unseen, (X, y, library), work, stage, progress)
+    found = workers.map(_score_unseen, (rows, y, library), work, stage, progress)
     results: list[Scores] = [{} for _ in tasks]
     for i, (first, _), (second, _) in zip(order, found[::2], found[1::2], strict=True):
         both = {**first, **second}
@@ -298,19 +312,19 @@ def _train(
     return results, set().union(*(failed for _, failed in found))
 
 
-def _score_unseen(X: Floats, y: Codes, library: Library, work: tuple[Task, Sequence[str]]) -> tuple[Scores, list[str]]:
+def _score_unseen(rows: View, y: Codes, library: Library, work: tuple[Task, Sequence[str]]) -> tuple[Scores, list[str]]:
     """What some learners, trained on the rows of a task, say of the rows they have not seen; and which failed."""
     task, names = work
-    return score_fold(library.fold(X, y, task), X[np.concatenate(task.predict)], library, names)
+    return score_fold(library.fold(rows, y, task), rows[np.concatenate(task.predict)], library, names)
 
 
-def score_fold(fold: Fold, X: Floats, library: Library, names: Sequence[str]) -> tuple[Scores, list[str]]:
+def score_fold(fold: Fold, rows: View, library: Library, names: Sequence[str]) -> tuple[Scores, list[str]]:
     """What some learners, trained on a fold, say of rows they have not seen; and which failed."""
     found: Scores = {}
     failures: list[str] = []
     if len(np.unique(fold.y)) < 2 or not names:
         return found, failures  # see gather
-    unseen = Unseen(fold, X)
+    unseen = Unseen(fold, rows.columns, rows.parts)
     learners = library.learners()
     with limit_fit_threads():
         for name in names:
@@ -415,13 +429,14 @@ def _wrap(name: str, model: Any) -> Learner:
     def learner(fold: Fold) -> Models:
         from sklearn.base import clone
 
-        fitted = clone(model).fit(fold.X, fold.y)
+        fitted = clone(model).fit(fold.parts.get("given", fold.X), fold.y)
 
         def predict(unseen: Unseen) -> Floats:
+            rows = unseen.parts.get("given", unseen.X)
             if hasattr(fitted, "predict_proba"):
-                P = fitted.predict_proba(unseen.X)
+                P = fitted.predict_proba(rows)
             else:
-                P = (fitted.predict(unseen.X)[:, None] == fitted.classes_).astype(np.float64)
+                P = (fitted.predict(rows)[:, None] == fitted.classes_).astype(np.float64)
             return log_probabilities(np.asarray(P, dtype=np.float64), fitted.classes_, fold.n_classes)
 
         return {name: predict}

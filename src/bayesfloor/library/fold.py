@@ -1,6 +1,6 @@
 """Rows to train on, rows to predict, and the coordinates that several learners need of both."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -38,6 +38,8 @@ class Fold:
         Settings of learners to train; default: all.
     known_weights : ndarray, optional
         Importance of each column, where it is known already: no trees need be grown for it.
+    parts : mapping
+        What learners of a representation look at besides the columns: see `View.parts`.
     """
 
     X: Floats
@@ -47,6 +49,7 @@ class Fold:
     effort: str = "balanced"
     kept: frozenset[str] | None = None
     known_weights: Floats | None = None
+    parts: Mapping[str, Any] = field(default_factory=dict)
 
     def wants(self, setting: str) -> bool:
         """Whether this setting of a learner is to be trained."""
@@ -70,7 +73,7 @@ class Fold:
     @cached_property
     def own(self) -> "Unseen":
         """The training rows themselves, in all coordinates."""
-        return Unseen(self, self.X)
+        return Unseen(self, self.X, self.parts)
 
     @cached_property
     def scale(self) -> "Scale":
@@ -120,6 +123,7 @@ class Unseen:
 
     fold: Fold
     X: Floats
+    parts: Mapping[str, Any] = field(default_factory=dict)
     _made: dict[str, Any] = field(default_factory=dict)
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:

@@ -430,6 +430,10 @@ KINDS = {
 }
 
 
+# Learners whose settings are a path from the least to the most flexible.
+_PATHS = ("linear", "quadratic", "additive", "distance", "laplace", "network", "sparse linear")
+
+
 def steps(learner: str, settings: Sequence[str]) -> list[list[str]]:
     """Settings of a learner that are trained together, from the least to the most flexible.
 
@@ -444,9 +448,7 @@ def steps(learner: str, settings: Sequence[str]) -> list[list[str]]:
     for name in settings:
         if learner == "kernel":
             step = name.rpartition(" ")[0]  # all ridges of a width
-        elif learner in ("linear", "quadratic", "additive", "distance", "laplace", "network") or name.startswith(
-            "cells"
-        ):
+        elif learner in _PATHS or name.startswith("cells"):
             step = name
         else:
             step = learner

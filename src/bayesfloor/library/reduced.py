@@ -13,6 +13,7 @@ from .._types import Floats, RowNumbers
 from ..utils.parallel import Progress, Workers
 from .cross_fit import Library, Task, gather, score_fold
 from .pool import Stage, leave_out, pool_stage
+from .representation import View
 from .training import Trained, reweight
 
 __all__ = ["ALONE", "TOGETHER", "Reduced"]
@@ -112,7 +113,7 @@ class Reduced:
 
 def _weights(trained: Trained, library: Library, task: Task) -> Floats:
     """Importance of each column to trees of all of them."""
-    return library.fold(trained.rows, trained.labels, task).column_weights
+    return library.fold(View(trained.rows), trained.labels, task).column_weights
 
 
 def _learn(
@@ -123,15 +124,15 @@ def _learn(
     names: Sequence[str],
     columns: RowNumbers,
 ) -> Floats:
-    X, y = np.ascontiguousarray(trained.rows[:, columns]), trained.labels
+    rows, y = View(np.ascontiguousarray(trained.rows[:, columns])), trained.labels
     known = list(library.learners())
     names = [name for name in names if name in known] or known
     found = []
     for number, task in enumerate(tasks):
-        fold = library.fold(X, y, task)
+        fold = library.fold(rows, y, task)
         if weights is not None:
             fold.known_weights = weights[number][columns]
-        found.append(score_fold(fold, X[np.concatenate(task.predict)], library, names)[0])
+        found.append(score_fold(fold, rows[np.concatenate(task.predict)], library, names)[0])
     return _pool(trained, gather(tasks, found, y, library.n_classes)[0])
 
 

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from .._types import Codes, Floats
+from .._types import Codes, Floats, RowNumbers
+from ..errors import ParameterError
 from ..rows.dataset import Dataset
 from ..rows.draws import Draws
 from ..utils.parallel import Progress, Threads, Workers
 from .arrangement import EFFORTS, Arrangement
-from .cross_fit import CrossFit, cross_fit
+from .cross_fit import CrossFit, assign_folds, cross_fit
 from .pool import Stage, pool_stage
+from .representation import Encoder, RawRows, View
 
 __all__ = ["Learned", "Trained", "reweight", "train"]
 
@@ -24,8 +26,8 @@ class Trained:
 
     Attributes
     ----------
-    rows, labels : ndarray
-        Standardized rows, codes by content.
+    view, labels : View, ndarray
+        Standardized rows, or what a representation makes of the raw ones; codes by content.
     arrangement : Arrangement
     groups : ndarray or None
     row_weights : ndarray
@@ -35,9 +37,11 @@ class Trained:
     fitted : CrossFit
     draws : Draws
         For every choice among these rows.
+    encoder : Encoder, optional
+        What a representation has learned from the rows that are not held out.
     """
 
-    rows: Floats
+    view: View
     labels: Codes
     arrangement: Arrangement
     groups: Codes | None
@@ -45,6 +49,12 @@ class Trained:
     change: Floats
     fitted: CrossFit
     draws: Draws
+    encoder: Encoder | None
+
+    @property
+    def rows(self) -> Floats:
+        """Columns that the library has seen."""
+        return self.view.columns
 
     def pool(self, threads: int, progress: Progress | None) -> "Learned":
         """Pool what the library says."""
@@ -97,36 +107,48 @@ def train(
     workers: Workers,
     progress: Progress | None,
     arrangement: Arrangement | None = None,
+    raw: RawRows | None = None,
 ) -> Trained:
     """Cross-fit the library on the rows of `data`; what is learned is for classes of these shares.
 
-    `arrangement` is that of another table with the same rows: its order of rows and classes, and its draws.
+    `arrangement` is that of another table with the same rows: its order of rows and classes, and its draws. With `raw`
+    rows, columns are learned from those of them that are not held out; `data.X` only tells rows apart.
     """
     own = Arrangement.of(data, groups)
     arrangement = own if arrangement is None else replace(arrangement, standard=own.standard, near=own.near)
     draws = Draws(seed, arrangement.digest)
     order, codes = arrangement.order, arrangement.codes
-    rows, labels = arrangement.near[order], codes[data.labels[order]]
+    labels = codes[data.labels[order]]
     in_groups = None if groups is None else groups[order]
     here = np.bincount(data.labels, minlength=data.n_classes)
+    rng = draws.rng("folds")
+    fold = assign_folds(labels, in_groups, rng)
+    representation = None if raw is None else raw.representation
+    if raw is None:
+        view, encoder = View(arrangement.near[order]), None
+    else:
+        _check_names(classifiers, raw)
+        view, encoder = _encode(raw[order], np.flatnonzero(fold != 0), draws, workers.without_pieces(), progress)
     fitted = cross_fit(
-        rows,
+        view,
         labels,
         data.n_classes,
         groups=in_groups,
         extra=classifiers,
         effort=effort,
-        max_rows=EFFORTS[effort],
+        max_rows=(EFFORTS if representation is None else representation.max_rows)[effort],
         repeats=repeats,
         seed=seed,
-        rng=draws.rng("folds"),
+        rng=rng,
+        fold=fold,
+        representation=representation,
         workers=workers,
         progress=progress,
     )
     # A sample holds more of the rarest classes than their share: what models say of it is carried over to all rows.
     change = (shares / (here / here.sum()))[np.argsort(codes)]
     return Trained(
-        rows=rows,
+        view=view,
         labels=labels,
         arrangement=arrangement,
         groups=in_groups,
@@ -134,7 +156,24 @@ def train(
         change=change,
         fitted=fitted,
         draws=draws,
+        encoder=encoder,
     )
+
+
+def _check_names(classifiers: Mapping[str, Any], raw: RawRows) -> None:
+    taken = next((name for name in classifiers if name in raw.representation.learners), None)
+    if taken is not None:
+        raise ParameterError(
+            f"the library has a learner {taken!r} for {raw.representation.name} already: choose another name"
+        )
+
+
+def _encode(
+    raw: RawRows, free: RowNumbers, draws: Draws, workers: Workers, progress: Progress | None
+) -> tuple[View, Encoder]:
+    """Learn columns from rows that are not held out, and make them of all."""
+    encoder = raw.representation.learn(raw[free].rows, draws.rng("representation"), workers, progress)
+    return encoder.apply(raw.rows, workers, progress), encoder
 
 
 def reweight(P: Floats, change: Floats) -> Floats:

@@ -43,6 +43,8 @@ class Distribution:
     """How to draw rows with labels, and the exact posterior.
 
     `draw(n, rng)` gives X and y, `posterior(X)` an (n, C) array; `exact_error` is None where only simulation tells.
+    `kind` says what rows are that are no columns: "images", arrays of shape (n, H, W), or "texts", whose `n_features`
+    is the number of words.
     """
 
     n_features: int
@@ -50,6 +52,7 @@ class Distribution:
     draw: Callable[[int, Generator], tuple[Floats, Codes]]
     posterior: Callable[[Floats], Floats]
     exact_error: float | None
+    kind: str | None = None
 
 
 def from_densities(

@@ -17,12 +17,15 @@ from .._types import Codes, Floats
 from ..errors import DataError, ParameterError
 from ..rows.dataset import feature_matrix
 from ..rows.keys import row_keys
+from ..rows.texts import text_list
 from ..utils.checks import brief, check_number, check_text, check_whole, numbers_from
 from . import families
 from .best_values import best_values
 from .families import Distribution, draw_labels
+from .pictures import PICTURES
+from .texts import TEXTS
 
-__all__ = ["Problem", "from_posterior", "get", "label_noise", "names", "simulated_error"]
+__all__ = ["KINDS", "Problem", "from_posterior", "get", "label_noise", "names", "simulated_error"]
 
 
 LARGEST_STD = 2e-4  # standard error up to which a floor found by simulation counts as known
@@ -54,6 +57,12 @@ _REGISTRY: dict[str, tuple[Callable[..., Distribution], dict[str, Any]]] = {
     "imbalanced": (families.gaussian_pair, {"n_features": 5, "shift": 3.0, "prior": 0.01}),
     "separated": (families.separated_boxes, {}),
     "pure_noise": (families.pure_noise, {}),
+}
+# By the kind of their rows: those that are no columns have a list, and a heading in the arena, of their own.
+KINDS: dict[str | None, dict[str, tuple[Callable[..., Distribution], dict[str, Any]]]] = {
+    None: _REGISTRY,
+    "images": PICTURES,
+    "texts": TEXTS,
 }
 
 
@@ -87,8 +96,13 @@ class Problem:
     bayes_error_std: float
 
     @property
+    def kind(self) -> str | None:
+        """What rows are, if not columns: "images", arrays of shape (n, H, W), or "texts"."""
+        return self.distribution.kind
+
+    @property
     def n_features(self) -> int:
-        """Number of columns."""
+        """Number of columns, of pixels, or of different words."""
         return self.distribution.n_features
 
     @property
@@ -110,9 +124,13 @@ class Problem:
 
     def posterior(self, X: ArrayLike) -> Floats:
         """Exact class probabilities at each row of X, shape (n, C)."""
+        if self.kind == "texts":
+            return self.distribution.posterior(text_list(X))
         points = numbers_from("X", X)
         if not np.isfinite(points).all():
             raise DataError(f"X has {int((~np.isfinite(points)).sum())} values that are missing or infinite")
+        if self.kind == "images" and points.ndim > 1:
+            points = points.reshape(len(points), int(np.prod(points.shape[1:])))
         if points.ndim != 2 or points.shape[1] != self.n_features:
             raise DataError(
                 f"{self.name} has {self.n_features} features: X must be (n, {self.n_features}), "
@@ -144,15 +162,22 @@ class Problem:
         return f"{self.name}: d = {self.n_features}, {self.n_classes} classes, floor {self.bayes_error:.4f} {known}"
 
 
-def names() -> list[str]:
+def names(kind: str | None = None) -> list[str]:
     """Names of the problems, for `get`.
+
+    Parameters
+    ----------
+    kind : {None, "images", "texts"}
+        Of rows: columns, pictures, or texts.
 
     Examples
     --------
     >>> "twonorm" in names()
     True
     """
-    return list(_REGISTRY)
+    if (kind is not None and not isinstance(kind, str)) or kind not in KINDS:
+        raise ParameterError(f"kind must be None or one of {', '.join(filter(None, KINDS))}; got {brief(kind)}")
+    return list(KINDS[kind])
 
 
 def get(name: str, **parameters: Any) -> Problem:
@@ -166,11 +191,12 @@ def get(name: str, **parameters: Any) -> Problem:
     >>> print(get("gaussians_4d", shift=5, variance=2))
     gaussians_4d(shift=5, variance=2): d = 4, 2 classes, floor 0.0385 exactly
     """
-    if not isinstance(name, str) or name not in _REGISTRY:
-        near = difflib.get_close_matches(str(name), _REGISTRY, n=3, cutoff=0.4)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(_REGISTRY)}"
+    everything = {known: entry for problems in KINDS.values() for known, entry in problems.items()}
+    if not isinstance(name, str) or name not in everything:
+        near = difflib.get_close_matches(str(name), everything, n=3, cutoff=0.4)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(everything)}"
         raise ParameterError(f"there is no problem named {brief(name)}: {hint}")
-    family, defaults = _REGISTRY[name]
+    family, defaults = everything[name]
     known = inspect.signature(family).parameters
     for parameter in parameters:
         if parameter not in known:

@@ -95,6 +95,7 @@ def render(
         hardest=hardest,
         suspects=suspects,
         has_values=any(row["values"] for row in hardest or ()),
+        has_excerpts=bool(result.excerpts),
         has_index=result.index is not None or getattr(table, "index", None) is not None,
         n_suspects=n_suspects(result),
         file_name=name,
@@ -194,6 +195,7 @@ def _number_rows(
     index = result.index if result.index is not None else getattr(table, "index", None)
     of_file = getattr(table, "rows", None)
     for row in rows:
+        row["excerpt"] = result.excerpts.get(row["row"], "")
         number = row["row"] if result.row_numbers is not None or of_file is None else int(of_file[row["row"]]) - 1
         if index is not None:
             row.update(row=number, name=index[number])

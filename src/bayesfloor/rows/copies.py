@@ -117,7 +117,11 @@ def _agreeing(code: RowNumbers) -> float:
 
 
 def copied_records(
-    keys: Keys, identified: Sequence[tuple[Identifier, Keys]], n_columns: int, labels: Codes | None = None
+    keys: Keys,
+    identified: Sequence[tuple[Identifier, Keys]],
+    n_columns: int,
+    labels: Codes | None = None,
+    implausible: Mask | None = None,
 ) -> RowNumbers | None:
     """Record of each row, 0 or more; copies of one record share it. None if there are no copies.
 
@@ -134,6 +138,8 @@ def copied_records(
     n_columns : int
         Of the table.
     labels : ndarray of shape (N,), optional
+    implausible : ndarray of shape (N,), optional
+        Rows that hold what no second one would by chance, as a long text does.
 
     Examples
     --------
@@ -149,6 +155,10 @@ def copied_records(
     copied = np.zeros(len(first), dtype=bool)
     if labels is not None and len(first) >= _ALIKE and times.min() == times.max():
         copied[:] = (labels == labels[first][record]).all()
+    if implausible is not None:
+        alone = (times > 1) & implausible[first]
+        if alone.sum() >= _FEWEST:
+            copied |= alone & (times <= _OFTEN * np.median(times[alone]))
     for identifier, values in identified:
         _, value, shared = np.unique(values[first], return_inverse=True, return_counts=True)
         alone = (times > 1) & (shared[value] == 1)

@@ -106,6 +106,12 @@ class Dataset:
             n_copies=len(self.labels) - len(kept),
         )
 
+    def with_records(self, share: float, records: Codes | None) -> "Dataset":
+        """The same rows, of which this share repeats an earlier one, with the record of each where there are copies."""
+        copied = 0.0 if records is None else 1 - (int(records.max()) + 1) / len(self.labels)
+        n_repeated = round(share * len(self.labels))
+        return replace(self, records=records, copied_share=copied, n_duplicate_rows=n_repeated)
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know about the data, in words."""
@@ -146,7 +152,7 @@ def validate(X: Any, y: Any) -> Dataset:
     DataError
         Not finite, empty, one class, a class of one sample, lengths that differ.
     DataTypeError
-        Sparse matrices, columns of text, labels that cannot be hashed.
+        Sparse matrices (`estimate` opens them by `sparse_rows`), columns of text, labels that cannot be hashed.
 
     Examples
     --------
@@ -215,8 +221,9 @@ def number_table(X: Any, what: str = "X") -> tuple[Floats, list[str]]:
     """
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise DataTypeError(
-            f"{what} is a sparse matrix of shape {X.shape}: distances between its rows need all columns. "
-            "Reduce it first (for example sklearn.decomposition.TruncatedSVD), or pass X.toarray() if it fits"
+            f"{what} is a sparse matrix of shape {X.shape}: distances between its rows need all columns. estimate "
+            "takes it as it is; here reduce it first (for example sklearn.decomposition.TruncatedSVD), or pass "
+            "X.toarray() if it fits"
         )
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         names = [str(name) for name in X.columns]
@@ -249,7 +256,8 @@ def check_shape(shape: tuple[int, ...]) -> None:
     if len(shape) != 2:
         raise DataError(
             f"Expected 2D array (rows x columns), got {len(shape)}D array instead of shape {shape}. "
-            "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(len(X), -1) for images"
+            "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(len(X), -1) for other shapes; "
+            "bayesfloor.estimate takes pictures with kind='images'"
         )
     if shape[0] == 0:
         raise DataError("X has 0 rows (found array with 0 sample(s)): at least two samples of two classes are needed")

@@ -1,11 +1,13 @@
 """Hashes of rows and columns: comparing them compares what they stand for, and nothing large has to be moved."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from .._types import Codes, Floats, Keys
 
-__all__ = ["column_keys", "digest", "first_occurrence", "row_keys"]
+__all__ = ["column_keys", "digest", "entry_keys", "first_occurrence", "row_keys"]
 
 
 def row_keys(matrix: Floats) -> Keys:
@@ -23,6 +25,12 @@ def column_keys(matrix: Floats) -> Keys:
     """64-bit hash of each column's bits, as `row_keys`."""
     odd = _odd_numbers(len(matrix))
     return np.array([(_mixed(matrix[:, j]) * odd).sum(dtype=np.uint64) for j in range(matrix.shape[1])], np.uint64)
+
+
+def entry_keys(values: Floats, places: NDArray[np.integer[Any]], salt: int = 0) -> Keys:
+    """64-bit hash of each number and its place: their sum over the entries of a sparse row is a hash of the row."""
+    stirred = _stirred(places.astype(np.uint64) + np.uint64((1 + salt * int(_odd_numbers(1)[0])) % 2**64))
+    return _stirred(_mixed(values) + stirred)
 
 
 def _odd_numbers(n: int) -> Keys:

@@ -20,7 +20,9 @@ __all__ = [
     "Texts",
     "date_parts",
     "is_called_id",
+    "is_free_text",
     "is_identifier",
+    "kind_of_name",
     "leave_out",
     "present_text",
     "quoted",
@@ -44,7 +46,7 @@ class Column:
     ----------
     name : str
     kind : str
-        numeric, boolean, categorical, date, identifier, or empty.
+        numeric, boolean, categorical, date, text, identifier, or empty.
     n_missing, n_distinct : int
         Values that are missing; different values among the others.
     use : str
@@ -88,6 +90,60 @@ def is_identifier(values: Floats, name: str, rows: RowNumbers) -> bool:
 def is_called_id(name: str) -> bool:
     """Whether a column has a name that identifiers have."""
     return _ID_NAME.fullmatch(re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower()) is not None
+
+
+# --- texts that name something, and texts that say something -------------------------------------------------
+
+_NAMES = {
+    "e-mail addresses": re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+"),
+    "web addresses": re.compile(r"(https?|ftp)://\S+|www\.\S+", re.IGNORECASE),
+    "paths": re.compile(r"(~|\.{0,2}|[A-Za-z]:)?([\\/][^\\/\n]*)+|[^\s\\/]+([\\/][^\\/\n]+)*[\\/][^\s\\/]+\.\w{1,8}"),
+    "codes": re.compile(r"[A-Za-z0-9+/=_.:|~-]{16,}"),
+}
+_MOSTLY = 0.9  # of the distinct values
+_LOOKED_AT = 2000
+_WORDS, _LONG = 4, 60  # words of a text on average; or characters, where it is not one word alone
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\uff66-\uff9f]"
+)  # no spaces between words
+_UNSPACED_LONG = 8
+
+
+def kind_of_name(levels: "pd.Series[Any]") -> str:
+    """What most of these texts are, if they name something rather than say it; empty otherwise.
+
+    Examples
+    --------
+    >>> kind_of_name(pd.Series(["ann@example.org", "bob@example.com"])), kind_of_name(pd.Series(["/a/b.txt", "/c"]))
+    ('e-mail addresses', 'paths')
+    >>> kind_of_name(pd.Series(["and/or a text", "either way"]))
+    ''
+    """
+    some = levels[:_LOOKED_AT]
+    for kind, form in _NAMES.items():
+        if np.mean([form.fullmatch(text) is not None for text in some]) >= _MOSTLY:
+            return kind
+    return ""
+
+
+def is_free_text(levels: "pd.Series[Any]", counts: RowNumbers) -> bool:
+    """Whether distinct texts, there so often each, are sentences rather than names or categories.
+
+    Examples
+    --------
+    >>> texts = pd.Series([f"the patient said {i} times that it hurts" for i in range(12)])
+    >>> is_free_text(texts, np.ones(12, dtype=int)), is_free_text(texts, np.full(12, 9))
+    (True, False)
+    """
+    n_present = int(counts.sum())
+    if len(levels) < 10 or len(levels) <= n_present / 2:
+        return False
+    n_words = float((levels.str.split().str.len() * counts).sum() / n_present)
+    n_characters = float((levels.str.len() * counts).sum() / n_present)
+    if n_words >= _WORDS or (n_characters >= _LONG and n_words >= 2):
+        return True
+    unspaced = float((levels.str.count(_UNSPACED) * counts).sum() / n_present)
+    return unspaced >= _UNSPACED_LONG
 
 
 # --- cells as text -------------------------------------------------------------------------------------------

@@ -9,11 +9,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from .._types import Floats, RowNumbers
+from .._types import Floats, RowNumbers, Values
 from ..errors import DataError
 from ..rows.labels import encode_labels
 from ..utils.checks import listed
-from .columns import Cells, Column, is_called_id, is_identifier, leave_out, quoted, refuse_text, shown
+from .columns import (
+    Cells,
+    Column,
+    is_called_id,
+    is_free_text,
+    is_identifier,
+    kind_of_name,
+    leave_out,
+    quoted,
+    refuse_text,
+    shown,
+)
 from .open import free_memory
 from .problems import Problems
 from .recipes import TRUTHS, Dates, Durations, Levels, Numbers, Ranks, Reading, Recipe, Truths, WrittenNumbers
@@ -41,12 +52,13 @@ _MIXED_SHARE = 0.5  # so many numbers among words, and the words are taken for m
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """A column, the numbers that stand for it, and how they are made; no recipe if it is left out."""
+    """A column, the numbers that stand for it, and how they are made; no recipe if it is left out, or is text."""
 
     column: Column
     names: tuple[str, ...] = ()
     values: tuple[Floats, ...] = ()
     recipe: Recipe | None = None
+    texts: Values | None = None
 
 
 class _Found(NamedTuple):
@@ -58,7 +70,9 @@ class _Found(NamedTuple):
     is_remarkable: bool = False
 
 
-def encode_column(series: "pd.Series[Any]", name: str, rows: RowNumbers, *, wanted: bool = False) -> Encoded:
+def encode_column(
+    series: "pd.Series[Any]", name: str, rows: RowNumbers, *, wanted: bool = False, texts: bool = False
+) -> Encoded:
     """Kind of a column, and its numbers.
 
     Numbers and truth values stay as they are, categories become 0/1 columns, dates become days and parts of them.
@@ -73,11 +87,13 @@ def encode_column(series: "pd.Series[Any]", name: str, rows: RowNumbers, *, want
         Row numbers in the file, for messages.
     wanted : bool
         The user asked for this column by name: whole numbers that look like an identifier are kept.
+    texts : bool
+        Free text is kept as it is, to be counted; otherwise it is refused.
 
     Returns
     -------
     Encoded
-        Without values if the column is left out; with a recipe, to be applied to other rows.
+        Without values if the column is left out; with a recipe, to be applied to other rows; with texts if it is text.
 
     Examples
     --------
@@ -87,7 +103,26 @@ def encode_column(series: "pd.Series[Any]", name: str, rows: RowNumbers, *, want
     """
     cells = Cells(series, name, rows)
     found = _kind(cells, wanted)
-    return _learn(cells, found) if isinstance(found, _Found) else Encoded(found)
+    if isinstance(found, _Found):
+        return _learn(cells, found)
+    if found.kind != "text":
+        return Encoded(found)
+    if not texts:
+        raise DataError(
+            f"column {quoted(name)} holds free text (for example {shown(cells.texts.levels[0])}), which is counted in "
+            "memory alone, not in blocks or on a cluster: read fewer rows (max_rows, --max-rows), "
+            f"{leave_out(name)}, or put the numbers of an embedding in its place"
+        )
+    return _keep_texts(cells, found)
+
+
+def _keep_texts(cells: Cells, column: Column) -> Encoded:
+    """A column of texts; what is missing is empty, and marked by a column of its own."""
+    codes, levels = cells.texts
+    found = np.append(levels.to_numpy(dtype=object), "")[codes]  # -1 finds the empty one
+    if not column.n_missing:
+        return Encoded(column, texts=found)
+    return Encoded(column, (f"{cells.name} missing",), ((codes < 0).astype(np.float64),), texts=found)
 
 
 def _kind(cells: Cells, wanted: bool) -> _Found | Column:
@@ -151,14 +186,13 @@ def _kind_of_objects(cells: Cells, wanted: bool) -> _Found | Column:
         return _Found("numeric", WrittenNumbers(form), _form_note(form), bool(form.remark))
     if counts[is_number | is_written_number(levels)].sum() >= _MIXED_SHARE * n_present:
         raise refuse_text(cells)
-    n_words = float((levels.str.split().str.len() * counts).sum() / n_present)
-    n_characters = float((levels.str.len() * counts).sum() / n_present)
-    if len(levels) >= 10 and len(levels) > n_present / 2 and (n_words >= 4 or n_characters >= 60):
-        raise DataError(
-            f"column {quoted(name)} holds free text (for example {shown(levels[0])}): {leave_out(name)}, or put the "
-            "numbers of an embedding in its place"
-        )
-    if len(levels) == n_present or (len(levels) > _MOST_LEVELS and len(levels) > 0.95 * n_present):
+    distinct = len(levels) == n_present or (len(levels) > _MOST_LEVELS and len(levels) > 0.95 * n_present)
+    names = kind_of_name(levels) if len(levels) > n_present / 2 else ""
+    if names and (distinct or names != "codes"):
+        return Column(name, "identifier", n_missing, len(levels), "left out", f"{names}: they name the row")
+    if is_free_text(levels, counts):
+        return Column(name, "text", n_missing, len(levels), "feature", "words, pairs of words, runs of characters")
+    if distinct:
         return _identifier(name, n_missing, len(levels))
     return _categories(cells, declared=False)
 
@@ -377,10 +411,12 @@ def learn_encoding(raw: RawTable, keep: Sequence[str] = ()) -> TableEncoding:
     )
 
 
-def encode_columns(raw: RawTable, keep: Sequence[str], problems: Problems | None = None) -> list[Encoded]:
+def encode_columns(
+    raw: RawTable, keep: Sequence[str], problems: Problems | None = None, *, texts: bool = False
+) -> list[Encoded]:
     """Every column of the features, in order; refuse a table that has none, or that does not fit into memory.
 
-    What is wrong with columns is told together, with what `problems` holds already.
+    What is wrong with columns is told together, with what `problems` holds already. `texts`: free text is no problem.
     """
     problems = Problems(raw.name) if problems is None else problems
     asked = map(str, [keep] if isinstance(keep, str) else keep)
@@ -389,7 +425,7 @@ def encode_columns(raw: RawTable, keep: Sequence[str], problems: Problems | None
     width, free = 0, free_memory()
     for name in raw.frame.columns:
         with problems.collect(name):
-            encoded.append(encode_column(raw.frame[name], name, raw.rows, wanted=name in wanted))
+            encoded.append(encode_column(raw.frame[name], name, raw.rows, wanted=name in wanted, texts=texts))
             width += len(encoded[-1].values)
         if 16 * width * len(raw.rows) > free:
             raise DataError(
@@ -397,7 +433,7 @@ def encode_columns(raw: RawTable, keep: Sequence[str], problems: Problems | None
                 "than fits into memory: drop columns, or read fewer rows (max_rows, --max-rows)"
             )
     problems.tell()
-    if not width:
+    if not width and all(part.texts is None for part in encoded):
         why = listed([f"{quoted(part.column.name)} ({part.column.note})" for part in encoded])
         raise DataError(f"no column of {raw.name} is left to learn from: {why}")
     return encoded
@@ -421,7 +457,10 @@ def column_notes(columns: Sequence[Column], n: int) -> list[str]:
     gone = [f"{quoted(c.name)} ({c.note})" for c in columns if c.use == "left out" and c.kind != "not read"]
     if gone:
         notes.append(f"columns left out: {listed(gone, 8)}")
-    gaps = [c for c in columns if c.n_missing and c.use == "feature"]
+    silent = [f"{quoted(c.name)} {c.n_missing / n:.1%}" for c in columns if c.n_missing and c.kind == "text"]
+    if silent:
+        notes.append(f"missing texts taken for empty ones and marked by a column of their own: {listed(silent, 8)}")
+    gaps = [c for c in columns if c.n_missing and c.use == "feature" and c.kind != "text"]
     if gaps:
         shares = [f"{quoted(c.name)} {c.n_missing / n:.1%}" for c in sorted(gaps, key=lambda c: -c.n_missing)]
         notes.append(f"missing values filled with the median and marked by a column of their own: {listed(shares, 8)}")

@@ -15,6 +15,7 @@ from ..errors import BayesfloorWarning, DataError, DataTypeError, ParameterError
 from ..rows.blocks import LARGE
 from ..rows.dataset import as_array
 from ..rows.labels import encode_labels, is_missing, plain
+from ..rows.sparse import FEW_COLUMNS, SparseRows, dense_if_few, join_columns, sparse_rows
 from ..utils.checks import check_callable, check_text, listed
 from ..utils.parallel import Progress
 from .columns import NO_CATEGORY, Column
@@ -22,6 +23,7 @@ from .encoder import accounts, column_notes, encode_columns, identifier_warning
 from .open import path_of
 from .problems import Problems
 from .selection import RawTable, raw_table, select
+from .sparse_files import has_sparse_rows, read_labels, read_sparse_file
 from .table_file import InMemory
 from .target import check_labels
 
@@ -62,6 +64,9 @@ class Table:
         Of the frame that was given, all its rows; None for a file.
     sources : tuple of str
         For each of `features` the column that it was made of.
+    sparse : SparseRows or None
+        Counts of the words of free text, or the columns of a sparse matrix, with those of `X` beside them; None for a
+        table without.
     """
 
     name: str
@@ -77,16 +82,31 @@ class Table:
     frame: pd.DataFrame | None = None
     index: Any = None
     sources: tuple[str, ...] = ()
+    sparse: SparseRows | None = None
+
+    @property
+    def features_of_rows(self) -> Any:
+        """What `estimate` sees of the rows: `X`, or with sparse columns `sparse`."""
+        return self.X if self.sparse is None else self.sparse
+
+    @property
+    def _n_features(self) -> str:
+        """In words."""
+        if self.sparse is None:
+            return f"{len(self.features)} features"
+        kinds = "of text" if self.sparse.is_text else "that are sparse"
+        n_dense = f"{len(self.features)} features, " if self.features else ""
+        return f"{n_dense}{self.sparse.n_columns - len(self.features):,} {kinds}"
 
     def __repr__(self) -> str:
         rows = f"{len(self.y):,} of {self.n_file_rows:,} rows"
-        return f"Table({_clean(self.name)}: {rows}, {len(self.features)} features, target {_clean(self.target)})"
+        return f"Table({_clean(self.name)}: {rows}, {self._n_features}, target {_clean(self.target)})"
 
     def __str__(self) -> str:
         classes, codes = encode_labels(self.y)
         sizes = [f"{_clean(label)}: {n:,}" for label, n in zip(plain(classes), np.bincount(codes), strict=True)]
         lines = [
-            f"{self.name}: {len(self.y):,} of {self.n_file_rows:,} rows, {len(self.features)} features, "
+            f"{self.name}: {len(self.y):,} of {self.n_file_rows:,} rows, {self._n_features}, "
             f"{len(classes)} classes ({listed(sizes)})",
             "",
         ]
@@ -124,7 +144,8 @@ def read_table(
     ----------
     path : str or Path
         CSV or TSV (delimiter and encoding are found out), JSON lines, ARFF (all of them also with .gz), Parquet,
-        Feather, Arrow, NPY, or NPZ with arrays ``X`` and ``y``.
+        Feather, Arrow, NPY, or NPZ with arrays ``X`` and ``y``. Sparse rows: NPZ of `scipy.sparse.save_npz` (labels as
+        an array ``y`` in it, or in a file that `target` names), and svmlight files (.svm, .svmlight, .libsvm).
     target : str or int
         Column of the labels, by name or position (0 is the first, -1 the last; a column with that text for its name
         comes first). Not needed for NPZ with ``y``. Empty cells, NaN and ``?`` are no labels; words such as None or NA
@@ -169,6 +190,8 @@ def read_table(
     """
     check_callable("progress", progress)
     problems = Problems(path_of(path).name)
+    if has_sparse_rows(path_of(path)):
+        return _sparse_table(path_of(path), target, [*drop, *keep], groups, max_rows, random_state)
     raw = raw_table(
         path,
         target=target,
@@ -272,6 +295,8 @@ def as_arrays(X: Any, y: Any, target: Any, groups: Any) -> tuple[Any, Any, Any, 
         groups = groups[table.rows - 1]
     else:
         groups = table.groups
+    if table.sparse is not None:
+        return table.sparse, table.y, groups, table.notes, table.rows - 1
     encoded = pd.DataFrame(table.X, columns=pd.Index(table.features, dtype=object))
     return encoded, table.y, groups, table.notes, table.rows - 1
 
@@ -280,11 +305,14 @@ def _encode(raw: RawTable, keep: Sequence[str], problems: Problems) -> Table:
     if raw.y is not None:
         with problems.collect():
             check_labels(pd.unique(raw.y), len(raw.y), raw.target, raw.n_file_rows)
-    encoded = encode_columns(raw, keep, problems)
+    encoded = encode_columns(raw, keep, problems, texts=True)
     assert raw.y is not None
+    values = [column for part in encoded for column in part.values]
+    X = np.ascontiguousarray(np.stack(values, axis=1)) if values else np.empty((len(raw.rows), 0))
+    texts = [part.texts for part in encoded if part.texts is not None]
     table = Table(
         name=raw.name,
-        X=np.ascontiguousarray(np.stack([column for part in encoded for column in part.values], axis=1)),
+        X=X,
         y=raw.y,
         groups=raw.groups,
         rows=raw.rows,
@@ -295,11 +323,55 @@ def _encode(raw: RawTable, keep: Sequence[str], problems: Problems) -> Table:
         target=raw.target,
         frame=raw.frame if len(raw.rows) <= LARGE else None,
         sources=tuple(part.column.name for part in encoded for _ in part.names),
+        sparse=join_columns(X, texts) if texts else None,
     )
     identifiers = identifier_warning(table.columns)
     if identifiers:
         warnings.warn(identifiers, BayesfloorWarning, stacklevel=3)
     return table
+
+
+def _sparse_table(
+    path: Path, target: Any, named: Sequence[str], groups: str | None, max_rows: int | None, random_state: int
+) -> Table:
+    """A file of sparse rows as a table: labels and groups lie beside them, or labels in a file of their own."""
+    if named:
+        raise ParameterError(f"{path.name} holds sparse rows, whose columns have no names: leave out drop and keep")
+    file = read_sparse_file(path)
+    n, side = file.matrix.shape[0], dict(file.side)
+    if isinstance(target, str) and target not in side and Path(target).is_file():
+        labels = read_labels(Path(target))
+        if len(labels) != n:
+            raise DataError(f"{path.name} has {n} rows but {Path(target).name} has {len(labels)} labels")
+        side[target] = labels
+    elif target is None and "y" not in side:
+        raise ParameterError(
+            f"{path.name} has no labels beside its sparse rows: add an array y to it, or name a file with one label "
+            "per row (target, --target labels.npy)"
+        )
+    numbers = "sparse rows"
+    frame = pd.DataFrame({**side, numbers: np.arange(n)})
+    raw = select(InMemory(frame, tuple(side)), path.name, target, (), (), groups, max_rows, random_state)
+    assert raw.y is not None
+    check_labels(pd.unique(raw.y), len(raw.y), raw.target, raw.n_file_rows)
+    chosen = file.matrix if len(raw.rows) == n else file.matrix.tocsr()[raw.rows - 1]
+    d = int(chosen.shape[1])
+    few = d <= FEW_COLUMNS
+    columns = [column for column in accounts(raw, []) if column.use != "left out"]
+    columns.append(Column(f"{d:,} sparse columns", "numeric", 0, d, "feature"))
+    return Table(
+        name=path.name,
+        X=dense_if_few(chosen).astype(np.float64) if few else np.empty((len(raw.rows), 0)),
+        y=raw.y,
+        groups=raw.groups,
+        rows=raw.rows,
+        features=tuple(f"column {j}" for j in range(d)) if few else (),
+        columns=tuple(columns),
+        notes=raw.notes,
+        n_file_rows=n,
+        target=raw.target,
+        sparse=None if few else sparse_rows(chosen, path.name),
+    )
 
 
 def _clean(value: Any) -> str:

@@ -1,0 +1,109 @@
+"""Learners for sparse rows, against scikit-learn and against posteriors that are known."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+
+from bayesfloor import problems
+from bayesfloor.library import sparse_models
+from bayesfloor.library.fold import Fold, Unseen
+from bayesfloor.library.sparse_columns import open_sparse, singular_directions
+from bayesfloor.rows.sparse import sparse_rows, text_rows
+from bayesfloor.utils.parallel import Threads
+
+
+def split(rows, y, n_train: int, n_classes: int) -> tuple[Fold, Unseen]:
+    train, test = np.arange(n_train), np.arange(n_train, len(y))
+    fold = Fold(np.zeros((n_train, 1)), y[:n_train], n_classes, 0, parts={"sparse": rows[train]})
+    return fold, Unseen(fold, np.zeros((len(test), 1)), {"sparse": rows[test]})
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_logistic_regression_finds_the_optimum_of_scikit_learn(n_classes: int) -> None:
+    rng = np.random.default_rng(n_classes)
+    A = sparse.csr_array(rng.random((600, 80)) * (rng.random((600, 80)) < 0.2))
+    W = rng.normal(size=(80, n_classes)) * 3
+    y = np.array([rng.choice(n_classes, p=np.exp(s) / np.exp(s).sum()) for s in A @ W])
+    strengths = [0.1, 10.0]
+    for c, model in zip(strengths, sparse_models.fit_sparse_path(A, y, strengths), strict=True):
+        rival = LogisticRegression(C=c, tol=1e-10, max_iter=10_000).fit(A, y)
+        ours, theirs = model.predict(A), rival.predict_proba(A)
+
+        def objective(P, weights, c=c):
+            return log_loss(y, P) + (weights**2).sum() / (2 * c * len(y))
+
+        own = model.weights - model.weights.mean(axis=1, keepdims=True)
+        # With two classes scikit-learn penalises one column of weights, whose halves ours are.
+        norm = (model.weights[:, 1] - model.weights[:, 0]) if n_classes == 2 else own
+        assert objective(ours, norm) <= objective(theirs, rival.coef_) + 1e-3
+
+
+def test_naive_bayes_is_near_the_posterior_of_words_that_are_independent() -> None:
+    problem = problems.get("words", spread=0.4)
+    texts, y = problem.sample(3_000, random_state=0)
+    fold, unseen = split(text_rows(texts), y, 1_500, 2)
+    P = problem.posterior(texts[1_500:])
+    best = log_loss(y[1_500:], P)
+    shares = log_loss(y[1_500:], np.full((1_500, 2), 0.5))
+    losses = {
+        name: log_loss(y[1_500:], np.exp(model(unseen))) for name, model in sparse_models.naive_bayes(fold).items()
+    }
+    assert set(losses) == {"naive bayes words", "naive bayes runs", "complement bayes"}
+    assert losses["naive bayes words"] < best + 0.2 * (shares - best)
+    assert losses["naive bayes words"] < losses["naive bayes runs"]
+
+
+def test_chains_of_words_see_what_single_words_do_not() -> None:
+    problem = problems.get("chains", n_words=20)
+    texts, y = problem.sample(3_000, random_state=0)
+    fold, unseen = split(text_rows(texts), y, 1_500, 2)
+    truth = y[1_500:]
+    best = log_loss(truth, problem.posterior(texts[1_500:]))
+    chains = log_loss(truth, np.exp(sparse_models.word_chains(fold)["word chains"](unseen)))
+    words = log_loss(truth, np.exp(sparse_models.naive_bayes(fold)["naive bayes words"](unseen)))
+    assert chains < best + 0.25 * (words - best)
+
+
+def test_negative_numbers_have_no_naive_bayes_but_a_linear_model() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    X = rng.normal(size=(300, 150)) * (rng.random((300, 150)) < 0.1)
+    X[:, 0] = 2 * y - 1 + rng.normal(size=300)
+    fold, unseen = split(sparse_rows(sparse.csr_array(X)), y, 200, 2)
+    assert sparse_models.naive_bayes(fold) == {}
+    assert sparse_models.word_chains(fold) == {}
+    errors = [(m(unseen).argmax(axis=1) != y[200:]).mean() for m in sparse_models.sparse_linear(fold).values()]
+    assert min(errors) < 0.35
+
+
+def test_weights_come_from_the_rows_they_are_learned_from() -> None:
+    rows = sparse_rows(sparse.csr_array(np.array([[1.0, 0, 3, 1], [2, 1, 0, 0], [0, 0, 0, 1], [1, 1, 2, 0]])))
+    free = rows[np.array([0, 1, 2])]
+    weights = sparse_models.Weights.of(free)
+    assert weights.kept[0].tolist() == [0, 3]  # the others are in one of the three rows only
+    np.testing.assert_allclose(weights.weights[0], np.log(4 / 3) + 1)
+    found = weights.apply(rows).toarray()
+    np.testing.assert_allclose(np.sqrt((found**2).sum(axis=1)), [1, 1, 1, 1])
+    np.testing.assert_allclose(found[0], [np.sqrt(0.5), np.sqrt(0.5)])
+
+
+def test_singular_directions_are_those_of_numpy() -> None:
+    rng = np.random.default_rng(0)
+    A = (rng.normal(size=(200, 5)) * [9, 7, 5, 3, 2]) @ rng.normal(size=(5, 120)) + 0.01 * rng.normal(size=(200, 120))
+    axes = singular_directions(sparse.csr_array(A), 5, rng)
+    exact = np.linalg.svd(A, full_matrices=False)[2][:5].T
+    np.testing.assert_allclose(np.abs(np.diag(axes.T @ exact)), 1, atol=1e-6)
+    assert (axes[np.abs(axes).argmax(axis=0), np.arange(5)] > 0).all()
+    assert singular_directions(sparse.csr_array(A[:3]), 60, rng).shape == (120, 3)
+
+
+def test_the_view_is_the_same_whatever_rows_come_with_a_row() -> None:
+    texts, _ = problems.get("words").sample(200, random_state=0)
+    raw, _ = open_sparse(text_rows(texts))
+    encoder = raw.representation.learn(raw.rows[np.arange(150)], np.random.default_rng(0), Threads(1), None)
+    whole = encoder.apply(raw.rows, Threads(1), None)
+    some = encoder.apply(raw.rows[np.array([190, 3])], Threads(1), None)
+    np.testing.assert_allclose(whole.columns[[190, 3]], some.columns, atol=1e-12)
+    assert some.parts["given"].tolist() == [texts[190], texts[3]]

@@ -1,0 +1,125 @@
+"""Files of sparse rows: matrices of scipy, svmlight; damaged ones are named."""
+
+import gzip
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
+
+from bayesfloor import DataError, ParameterError, read_table
+from bayesfloor.tables.sparse_files import has_sparse_rows
+
+
+@pytest.fixture
+def saved(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    X = sparse.csr_array(rng.integers(1, 5, (60, 150)) * (rng.random((60, 150)) < 0.1) * 1.0)
+    sparse.save_npz(tmp_path / "a.npz", X)
+    np.save(tmp_path / "y.npy", y)
+    dump_svmlight_file(X, y, str(tmp_path / "a.svm"), zero_based=False)
+    return tmp_path, X, y
+
+
+def columns_of(table) -> np.ndarray:
+    return table.sparse.sections[0].matrix.toarray()
+
+
+def varying(X) -> np.ndarray:
+    dense = X.toarray()
+    return dense[:, (dense != dense[0]).any(axis=0)]
+
+
+def test_a_matrix_of_scipy_with_labels_beside_it(saved) -> None:
+    folder, X, y = saved
+    table = read_table(folder / "a.npz", target=str(folder / "y.npy"))
+    np.testing.assert_array_equal(columns_of(table), varying(X))
+    np.testing.assert_array_equal(table.y, y)
+    (folder / "y.txt").write_text("\n".join(f"class {label}" for label in y), encoding="utf-8")
+    assert set(read_table(folder / "a.npz", target=str(folder / "y.txt")).y) == {"class 0", "class 1"}
+    for kind in ("csr", "csc", "coo"):
+        other = X.asformat(kind)
+        names = ("row", "col") if kind == "coo" else ("indices", "indptr")
+        parts = {name: getattr(other, name) for name in names}
+        np.savez(folder / "b.npz", data=other.data, shape=X.shape, format=kind, y=y, **parts)
+        table = read_table(folder / "b.npz")
+        np.testing.assert_array_equal(columns_of(table), varying(X))
+        assert table.target == "y"
+
+
+@pytest.mark.parametrize("ending", [".svm", ".svmlight", ".libsvm", ".svm.gz"])
+def test_svmlight(saved, ending: str) -> None:
+    folder, X, y = saved
+    content = (folder / "a.svm").read_bytes()
+    path = folder / f"b{ending}"
+    path.write_bytes(gzip.compress(content) if ending.endswith(".gz") else content)
+    table = read_table(path)
+    np.testing.assert_allclose(columns_of(table), varying(X))
+    np.testing.assert_array_equal(table.y, y)
+
+
+def test_remarks_qid_and_signs_of_svmlight(tmp_path) -> None:
+    lines = ["# a remark", ""] + [f"{'+1' if i % 2 else '-1'} qid:{i // 2} 1:0.5 {i + 2}:1 # {i}" for i in range(120)]
+    (tmp_path / "a.svm").write_text("\n".join(lines), encoding="utf-8")
+    table = read_table(tmp_path / "a.svm", groups="qid")
+    assert sorted(set(table.y.tolist())) == [-1, 1]
+    assert table.groups.max() == 59
+    assert read_table(tmp_path / "a.svm", max_rows=50).sparse.shape[0] == 50
+
+
+def test_few_columns_are_a_table(tmp_path) -> None:
+    (tmp_path / "a.svm").write_text("\n".join(f"{i % 2} 1:{i} 3:2" for i in range(40)), encoding="utf-8")
+    table = read_table(tmp_path / "a.svm")
+    assert table.sparse is None
+    assert table.X.shape == (40, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1 1:2\n0 3\n", "line 2 '3' is no column:value"),
+        ("1 1:2\n1:2 3:4\n", "line 2 it starts with '1:2', not with a label"),
+        ("1,2 1:2\n", "several labels"),
+        ("1 a:2\n", "'a:2' is no column:value"),
+        ("1 -4:2\n", "no column -4"),
+        ("1 99999999999999999999:2\n", "too large"),
+        ("1 1:2\n0 1:nan 2:3\n1 1:1\n0 2:1\n", "NaN"),
+        ("# nothing\n", "no rows"),
+        ("1 qid:1 1:2\n0 1:2\n", "1 of 2 rows have no qid"),
+        ("1 1:2\n1 2:1\n", "only one class"),
+        ("", "is empty"),
+    ],
+)
+def test_lines_that_are_wrong_are_named(tmp_path, text: str, message: str) -> None:
+    import bayesfloor as bf
+
+    (tmp_path / "a.svm").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        bf.estimate(tmp_path / "a.svm")
+
+
+def test_damaged_and_incomplete_files(saved) -> None:
+    folder, X, y = saved
+    whole = (folder / "a.npz").read_bytes()
+    with pytest.raises(ParameterError, match="no labels beside its sparse rows"):
+        read_table(folder / "a.npz")
+    with pytest.raises(ParameterError, match="leave out drop and keep"):
+        read_table(folder / "a.svm", drop=["column 1"])
+    (folder / "c.npz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DataError, match=r"c.npz"):
+        read_table(folder / "c.npz", target=str(folder / "y.npy"))
+    (folder / "c.svm.gz").write_bytes(gzip.compress((folder / "a.svm").read_bytes())[:-30])
+    with pytest.raises(DataError, match=r"c.svm.gz is damaged"):
+        read_table(folder / "c.svm.gz")
+    np.savez(folder / "d.npz", data=X.data, indices=X.indices + 500, indptr=X.indptr, shape=X.shape, format="csr", y=y)
+    with pytest.raises(DataError, match="indices do not fit"):
+        read_table(folder / "d.npz")
+    np.savez(folder / "e.npz", data=X.data, indices=X.indices, shape=X.shape, format="csr", y=y)
+    with pytest.raises(DataError, match="without indptr"):
+        read_table(folder / "e.npz")
+    np.savez(folder / "f.npz", data=X.data, shape=X.shape, format="dia", offsets=[0], y=y)
+    with pytest.raises(DataError, match="format 'dia'"):
+        read_table(folder / "f.npz")
+    assert not has_sparse_rows(folder / "y.npy")
+    assert not has_sparse_rows(folder / "nothing.npz")
