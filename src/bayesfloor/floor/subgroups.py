@@ -242,7 +242,7 @@ def subgroups(
     counts = np.bincount(codes[known], minlength=n_groups)
 
     def total(of: Floats) -> Floats:
-        return np.bincount(codes[known], weights=(figures.weights * of)[known], minlength=n_groups)
+        return np.asarray(np.bincount(codes[known], (figures.weights * of)[known], n_groups), dtype=np.float64)
 
     sizes = total(np.ones(len(codes)))
 
