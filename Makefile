@@ -100,6 +100,8 @@ evidence: .venv/for-test .venv/for-bench
 	$(RUN) benchmarks/texts.py report --out benchmarks/results/texts.md
 	$(RUN) benchmarks/levels.py run
 	$(RUN) benchmarks/levels.py report --out benchmarks/results/levels.md
+	$(RUN) benchmarks/parts.py collect --work build/parts
+	$(RUN) benchmarks/parts.py report --work build/parts
 	$(RUN) benchmarks/floor_cost.py --out benchmarks/results/floor_cost.md --readme README.md
 	$(RUN) benchmarks/compare_coverage.py run
 	$(RUN) benchmarks/compare_coverage.py report --out benchmarks/results/compare_coverage.md

@@ -175,7 +175,7 @@ def subgroup_hits(folder: Path, n_groups: int) -> dict[str, tuple[int, int, floa
             ball=0.0,
             raw=None,
         )
-        figures = subgroups.RowFigures.of(said.P, said.y, np.arange(said.n), evidence)
+        figures = subgroups.RowFigures.of(said.P, said.y, said.weights, np.arange(said.n), evidence)
         parts = subgroups.subgroups(codes.astype(str), "group", figures, float(found.floor[0]), LEVEL)
         ends = {int(part.name): part for part in parts}
         all_hold = all(true[g] in part.interval for g, part in ends.items())

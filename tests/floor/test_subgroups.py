@@ -23,7 +23,7 @@ def _figures(said) -> RowFigures:
         ball=0.0,
         raw=None,
     )
-    return RowFigures.of(said.P, said.y, np.arange(said.n), evidence)
+    return RowFigures.of(said.P, said.y, said.weights, np.arange(said.n), evidence)
 
 
 @pytest.mark.parametrize("n_groups", [4, 12])
@@ -99,3 +99,30 @@ def test_columns_of_frames_and_tables() -> None:
         column_values(frame, "c", 4, None)
     with pytest.raises(DataError, match="not at hand"):
         column_values(None, "b", 4, None)
+
+
+def test_given_shares_weigh_the_rows() -> None:
+    priors = np.array([0.8, 0.2])
+    said = predictions("gaussians_4d", 2000, 0, priors=priors)
+    missed = said.mean.argmax(axis=1) != said.y
+    floor = float(said.weights @ missed)
+    groups = np.arange(2000) % 3
+    found = subgroups(groups, "turn", _figures(said), floor, 0.95)
+    weights = said.weights / said.weights.sum()
+    for group in found:
+        own = groups == group.name
+        assert group.raw_floor == pytest.approx(weights[own] @ missed[own] / weights[own].sum(), abs=1e-9)
+
+
+def test_a_file_is_read_once_and_its_columns_are_at_hand(two_learners, tmp_path) -> None:
+    X, y = problems.get("gaussians_4d").sample(200, random_state=0)
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "side": np.where(X[:, 1] > 1, "r", "l"), "label": y})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    result = bf.estimate(tmp_path / "rows.csv", target="label", effort="fast", n_jobs=1, priors="balanced")
+    found = result.by("side")
+    assert [(group.name, group.rows) for group in found] == [
+        ("l", int((X[:, 1] <= 1).sum())),
+        ("r", int((X[:, 1] > 1).sum())),
+    ]
+    assert all(point.certified_error is not None for point in result.abstention().points)
+    assert len(result.declining[0].tested) == 2

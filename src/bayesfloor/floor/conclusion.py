@@ -170,7 +170,7 @@ def _row_figures(learned: Learned, counted: Counted, evidence: Evidence) -> RowF
     """What each row adds, if the library learned from all of them."""
     if counted.posterior is None or len(counted.posterior) != len(learned.labels):
         return None
-    return RowFigures.of(learned.P, learned.labels, learned.arrangement.back, evidence)
+    return RowFigures.of(learned.P, learned.labels, learned.row_weights, learned.arrangement.back, evidence)
 
 
 def _learning_curve(stages: Sequence[Stage], curve: Curve) -> tuple[CurvePoint, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from .._types import Codes, Counts, Floats, Mask, Values
+from .._types import Codes, Floats, Mask, Values
 from ..errors import DataError, DataTypeError, ParameterError
 from ..library.cross_fit import STAGES
 from ..rows.dataset import as_array
@@ -35,6 +35,8 @@ class RowFigures:
         Share of the choices of folds in which the pooled models of all rows miss its label.
     claimed : ndarray of shape (N,)
         What is at stake between models of half and of all rows.
+    weights : ndarray of shape (N,)
+        Of rows, for the wanted class shares; their mean is 1.
     confirmed : float
         Share of it that labels confirm, over all rows.
     n : float
@@ -45,20 +47,23 @@ class RowFigures:
 
     errors: Floats
     claimed: Floats
+    weights: Floats
     confirmed: float
     n: float
     evidence: Evidence
 
     @classmethod
-    def of(cls, P: Sequence[Sequence[Floats]], y: Codes, order: Any, evidence: Evidence) -> "RowFigures":
+    def of(
+        cls, P: Sequence[Sequence[Floats]], y: Codes, weights: Floats, order: Any, evidence: Evidence
+    ) -> "RowFigures":
         """Of pooled probabilities by choice of folds and stage; `order` puts the rows as they came."""
         whole, half = next((i, j) for i, j in PAIRS if STAGES[i][0] == FRACTIONS[0])
         errors = np.mean([repeat[0].argmax(axis=1) != y for repeat in P], axis=0)
         stakes = [row_stakes(repeat[whole], repeat[half], y, NAME_ONE) for repeat in P]
         claimed = np.mean([np.abs(margin) for _, margin, _ in stakes], axis=0)
-        ones = np.ones(len(y))
-        confirmed = float(np.mean([confirmed_share(margin, seen, ones) for _, margin, seen in stakes]))
-        return cls(errors[order], claimed[order], confirmed, evidence.n / len(y), evidence)
+        rows = weights * (len(y) / weights.sum())
+        confirmed = float(np.mean([confirmed_share(margin, seen, rows) for _, margin, seen in stakes]))
+        return cls(errors[order], claimed[order], rows[order], confirmed, evidence.n / len(y), evidence)
 
 
 @dataclass(frozen=True)
@@ -236,16 +241,21 @@ def subgroups(
     n_groups, known = len(names), codes >= 0
     counts = np.bincount(codes[known], minlength=n_groups)
 
+    def total(of: Floats) -> Floats:
+        return np.asarray(np.bincount(codes[known], (figures.weights * of)[known], n_groups), dtype=np.float64)
+
+    sizes = total(np.ones(len(codes)))
+
     def mean(of: Floats) -> Floats:
-        return np.bincount(codes[known], weights=of[known], minlength=n_groups) / counts
+        return total(of) / sizes
 
     # Each row's share of the floor by the rule; all together they are the floor, whatever else has limited it.
     terms = figures.errors - point_weight() * figures.confirmed * figures.claimed
-    total = float(terms.mean())
-    terms = terms * (floor / total) if total > 0 else np.full(len(terms), floor)
+    together = float((figures.weights * terms).mean())
+    terms = terms * (floor / together) if together > 0 else np.full(len(terms), floor)
     raw = np.clip(mean(terms), 0.0, 1.0)
     n = np.maximum(2, counts * figures.n)
-    shrunk = _shrink(raw, n, counts)
+    shrunk = _shrink(raw, n, sizes)
     # Bonferroni, over the ends of all intervals.
     z = float(ndtri(1 - (1 - confidence_level) / (2 * n_groups)))
     error, claimed = mean(figures.errors), mean(figures.claimed)
@@ -283,7 +293,7 @@ def _wilson_reach(share: float, n: float, z: float) -> tuple[float, float]:
     return max(0.0, share - float(centre - half)), max(0.0, float(centre + half) - share)
 
 
-def _shrink(raw: Floats, n: Floats, counts: Counts) -> Floats:
+def _shrink(raw: Floats, n: Floats, sizes: Floats) -> Floats:
     """Empirical Bayes: toward the mean of all rows by the share of the spread that sampling noise explains.
 
     The variance of the true figures is that of the observed ones less the mean of their own; variances of shares are
@@ -291,7 +301,7 @@ def _shrink(raw: Floats, n: Floats, counts: Counts) -> Floats:
     """
     if len(raw) < 3:  # with two the spread cannot be told from noise
         return raw
-    centre = float(raw @ counts / counts.sum())
+    centre = float(raw @ sizes / sizes.sum())
     likely = (n * raw + 5 * centre) / (n + 5)
     own = likely * (1 - likely) / n
     between = max(0.0, float(raw.var(ddof=1)) - float(own.mean()))
