@@ -142,6 +142,7 @@ def test_what_is_not_supported_is_refused() -> None:
         bf.estimate(X, y[:-1])
     with pytest.raises(bf.DataError, match="only one class"):
         bf.estimate(X, np.zeros(60))
+    X, y = matrix(400, 3_000)
     with pytest.raises(bf.ParameterError, match="more than memory_limit"):
         bf.estimate(X, y, run=bf.Run(memory_limit="1 MB"))
 

@@ -107,3 +107,18 @@ def test_the_view_is_the_same_whatever_rows_come_with_a_row() -> None:
     some = encoder.apply(raw.rows[np.array([190, 3])], Threads(1), None)
     np.testing.assert_allclose(whole.columns[[190, 3]], some.columns, atol=1e-12)
     assert some.parts["given"].tolist() == [texts[190], texts[3]]
+
+
+def test_models_do_not_depend_on_rows_that_they_are_not_trained_on() -> None:
+    """What is certified on held-out rows must be the same classifier whatever these rows hold."""
+    rng = np.random.default_rng(0)
+    vocabulary = [f"word{i}" for i in range(300)]
+    texts = [" ".join(rng.choice(vocabulary, 12)) for _ in range(260)]
+    y = np.arange(260) % 2
+    fold, unseen = split(text_rows(texts[:160]), y[:160], 120, 2)
+    other_fold, other_unseen = split(text_rows(texts), y, 120, 2)
+    for learner in sparse_models.LEARNERS.values():
+        models, others = learner(fold), learner(other_fold)
+        assert list(models) == list(others)
+        for name in models:
+            np.testing.assert_allclose(models[name](unseen), others[name](other_unseen)[:40], atol=1e-9, err_msg=name)

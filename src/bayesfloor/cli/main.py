@@ -16,7 +16,8 @@ _ABOUT = """The lowest error any classifier could reach on your data (the floor)
 
 FILE is a table with one row per sample: CSV, TSV, JSON lines or ARFF (also with .gz), Parquet, Feather, Arrow,
 NPY, or NPZ with arrays X and y; sparse rows: svmlight, or NPZ of scipy.sparse (--target names a file of labels); or a
-folder with one sub-folder of pictures for each class. What its columns are is found out, and shown; text is counted.
+folder with one sub-folder of pictures for each class. What its columns are is found out, and shown; free text is
+counted.
 """
 _EXAMPLES = """start here:
   bayesfloor demo                                            # a report of a bundled table

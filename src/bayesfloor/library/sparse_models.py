@@ -236,8 +236,13 @@ def _complement(A: csr_array, y: Codes, n_classes: int) -> Floats:
 
 
 def _by_class(A: csr_array, y: Codes, n_classes: int) -> Floats:
+    """Sums of the columns over the rows of each class; 0 for those that a single row has.
+
+    Such a column would say which words the rows that are predicted have: others are not even among the columns.
+    """
     members = csr_array((np.ones(len(y)), (y, np.arange(len(y)))), shape=(n_classes, len(y)))
-    return np.asarray((members @ A).toarray()).T
+    seen = np.bincount(A.indices, minlength=A.shape[1]) >= _FEWEST_ROWS
+    return np.asarray((members @ A).toarray()).T * seen[:, None]
 
 
 def _calibrated(

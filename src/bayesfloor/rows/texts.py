@@ -24,7 +24,7 @@ __all__ = ["TextCounts", "count_texts", "is_text_list", "text_list"]
 
 _BITS = 22  # words, pairs and runs are hashed to so many bits each: memory is bounded, whatever the texts hold
 _RUNS = (2, 3, 4)  # characters
-_AT_A_TIME = 2**20  # characters that are counted together
+_AT_A_TIME, _MOST_ROWS = 2**20, 2**18  # characters, and texts, that are counted together
 _WORD = re.compile(r"\w+")
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _ENTRY_BYTES = 16  # of a count: its number, its column, and room to move it
@@ -123,11 +123,10 @@ def count_texts(texts: Sequence[str] | NDArray[Any]) -> TextCounts:
     """
     n = len(texts)
     parts: dict[str, list[csr_array]] = {"words": [], "pairs": [], "runs": []}
-    members = np.full(2**_BITS, np.iinfo(np.int64).max)  # the words of each pair
     entries, most = 0, available_memory() // 2
     for start, stop in _batches(texts):
         lowered = [texts[row].lower() for row in range(start, stop)]
-        found = {**_count_words(lowered, members), "runs": _count_runs(lowered)}
+        found = {**_count_words(lowered), "runs": _count_runs(lowered)}
         for name, matrix in found.items():
             parts[name].append(matrix)
             entries += matrix.nnz
@@ -137,10 +136,15 @@ def count_texts(texts: Sequence[str] | NDArray[Any]) -> TextCounts:
                 f"memory, of which {2 * most / 2**30:.1f} are free: take a sample of the rows"
             )
     whole = {name: _stack(found, n) for name, found in parts.items()}
+    # A pair is the numbers of its two words, of which there are too many for columns: those that are there get one.
+    pairs = whole["pairs"]
+    both, columns = np.unique(pairs.indices, return_inverse=True)
+    shape = (n, max(len(both), 1))
+    whole["pairs"] = csr_array((pairs.data, columns.astype(np.int32), pairs.indptr), shape=shape)
     n_empty = int((np.diff(whole["words"].indptr) == 0).sum())
     kept = {name: np.bincount(matrix.indices, minlength=matrix.shape[1]) > 1 for name, matrix in whole.items()}
     place = np.cumsum(kept["words"]) - 1
-    both = members[kept["pairs"]]
+    both = both[kept["pairs"][: len(both)]]
     return TextCounts(
         **{name: _columns(matrix, kept[name]) for name, matrix in whole.items()},
         first=place[both >> _BITS],
@@ -153,7 +157,7 @@ def _batches(texts: Sequence[str] | NDArray[Any]) -> Iterator[tuple[int, int]]:
     """Rows that are counted together: as many as have so many characters, one at least."""
     start, size = 0, 0
     for row, text in enumerate(texts):
-        if size and size + len(text) > _AT_A_TIME:
+        if (size and size + len(text) > _AT_A_TIME) or row - start >= _MOST_ROWS:
             yield start, row
             start, size = row, 0
         size += len(text)
@@ -161,17 +165,15 @@ def _batches(texts: Sequence[str] | NDArray[Any]) -> Iterator[tuple[int, int]]:
         yield start, len(texts)
 
 
-def _count_words(texts: list[str], members: NDArray[np.int64]) -> dict[str, csr_array]:
-    """Words and pairs of them; `members` gets the words of each pair."""
+def _count_words(texts: list[str]) -> dict[str, csr_array]:
+    """Words and pairs of them."""
     found = [[zlib.crc32(word.encode("utf-8", "surrogatepass")) for word in _WORD.findall(text)] for text in texts]
     row = np.repeat(np.arange(len(texts)), [len(words) for words in found])
     codes = np.fromiter((code for words in found for code in words), dtype=np.uint64, count=len(row))
     words = _bits(_stir(codes))
     inside = np.flatnonzero(row[1:] == row[:-1])
-    pairs = _bits(_stir(_stir(codes[inside]) * _ODD + codes[inside + 1]))
-    # Of two pairs with one hash the same one counts in whatever order they come.
-    np.minimum.at(members, pairs, words[inside] << _BITS | words[inside + 1])
-    return {"words": _tally(row, words, len(texts)), "pairs": _tally(row[inside], pairs, len(texts))}
+    pairs = words[inside] << _BITS | words[inside + 1]
+    return {"words": _tally(row, words, len(texts)), "pairs": _tally(row[inside], pairs, len(texts), 2 * _BITS)}
 
 
 def _count_runs(texts: list[str]) -> csr_array:
@@ -205,12 +207,12 @@ def _bits(codes: Keys) -> NDArray[np.int64]:
     return (codes * _ODD >> np.uint64(64 - _BITS)).astype(np.int64)
 
 
-def _tally(row: RowNumbers, column: RowNumbers, n: int) -> csr_array:
-    """How often each column is there in each row."""
-    keys, counts = np.unique(row << _BITS | column, return_counts=True)
-    indptr = np.searchsorted(keys, np.arange(n + 1) << _BITS)
-    indices = (keys & (2**_BITS - 1)).astype(np.int32)
-    return csr_array((counts.astype(np.float64), indices, indptr), shape=(n, 2**_BITS))
+def _tally(row: RowNumbers, column: RowNumbers, n: int, bits: int = _BITS) -> csr_array:
+    """How often each column, a number of so many bits, is there in each row."""
+    keys, counts = np.unique(row << bits | column, return_counts=True)
+    indptr = np.searchsorted(keys, np.arange(n + 1) << bits)
+    indices = (keys & (2**bits - 1)).astype(np.int32 if bits < 32 else np.int64)
+    return csr_array((counts.astype(np.float64), indices, indptr), shape=(n, 2**bits))
 
 
 def _stack(parts: list[csr_array], n: int) -> csr_array:
@@ -219,7 +221,7 @@ def _stack(parts: list[csr_array], n: int) -> csr_array:
     lengths = np.concatenate([np.diff(part.indptr) for part in parts])
     indptr = np.concatenate([[0], np.cumsum(lengths)])
     data, indices = (np.concatenate([getattr(part, name) for part in parts]) for name in ("data", "indices"))
-    return csr_array((data, indices, indptr), shape=(n, 2**_BITS))
+    return csr_array((data, indices, indptr), shape=(n, parts[0].shape[1]))
 
 
 def _columns(matrix: csr_array, kept: Mask) -> csr_array:
