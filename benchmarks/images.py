@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from bayesfloor import estimate, noise_check, problems
+from bayesfloor.utils.sources import source_key
 from records import read_records, run_missing
 
 RESULTS = Path(__file__).parent / "results"
@@ -76,6 +77,7 @@ def run_one(directory: Path, number: int) -> dict[str, Any]:
         "curve": [[point.n_train, point.error] for point in result.learning_curve],
         "learners": [[s.name, round(s.error, 5), round(s.weight, 3)] for s in result.learners],
         **about,
+        "code": source_key(),
         "seconds": round(time.perf_counter() - started, 1),
         "cpu_seconds": round(time.process_time() - cpu, 1),
         "gigabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
@@ -97,7 +99,8 @@ def page(records: list[dict[str, Any]]) -> str:
         "# The floor of pictures",
         "",
         "Written by `python benchmarks/images.py write` from what `python benchmarks/images.py run` has measured; the "
-        "time is that of both cores of a machine that had other work besides, CPU seconds are of all threads together.",
+        "time is that of both cores of a machine that had other work besides, CPU seconds are of all threads together. "
+        f"{_states(records)}",
         "",
         "Is an error that networks reach in the interval? 0.2 % on MNIST; on Fashion-MNIST 4.5 %, which they undercut.",
         "",
@@ -124,6 +127,16 @@ def page(records: list[dict[str, Any]]) -> str:
     if known:
         lines += ["", "## Problems with a known floor", "", *_known(known)]
     return "\n".join(lines) + "\n"
+
+
+def _states(records: list[dict[str, Any]]) -> str:
+    """Which state of the code the figures are of, where there is more than one."""
+    now = source_key()
+    older = [r for r in records if r.get("code") != now]
+    if not older:
+        return ""
+    named = ", ".join(sorted({f"{r['name']} ({r['n']:,})" for r in older}))
+    return f"Measured with an earlier state of the code: {named}."
 
 
 def _known(records: list[dict[str, Any]]) -> Iterable[str]:

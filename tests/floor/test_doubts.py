@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -60,8 +61,8 @@ APPLIES_NOT = Bound("Henze-Penrose", 0.3, 0.4, "any", applies=False)
 CASES = [
     ((CALM, ENOUGH, (HOLDS,), 0.25), []),
     ((steep(), ENOUGH, (HOLDS,), 0.25), ["still-falling", "wide-interval"]),
-    ((CALM, rows((100, 99), 20), (), 0.25), ["few-rows-per-column"]),
-    ((CALM, rows((100, 100), 20), (), 0.25), []),
+    ((replace(CALM, n_features=20), rows((100, 99), 20), (), 0.25), ["few-rows-per-column"]),
+    ((replace(CALM, n_features=20), rows((100, 100), 20), (), 0.25), []),
     ((CALM, rows((100, 29)), (), 0.25), ["few-rows-in-class"]),
     ((CALM, rows((600, 30)), (), 0.25), []),
     ((CALM, rows((601, 30)), (), 0.25), ["rare-class"]),
@@ -100,7 +101,7 @@ def test_every_code_is_produced_and_in_the_manual() -> None:
 
 
 def test_figures_are_those_of_the_sentence() -> None:
-    evidence = steep()
+    evidence = replace(steep(), n_features=40)
     judgement = judge(evidence, 0.95)
     falling, wide, columns, few, bound = doubts(evidence, rows((100, 20), 40), (HOLDS_NOT,), 0.25, 0.95)
     assert falling.sentence == "the learning curve is still falling (25.0% with half the rows, 20.0% with all)"

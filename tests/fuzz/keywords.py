@@ -151,6 +151,9 @@ def _given(folder: Path) -> dict[str, Any]:
     if not path.exists():
         table.to_csv(path, index=False)
     P = np.column_stack([1 - _scores(), _scores()])
+    pictures = folder / "pictures.npz"
+    if not pictures.exists():
+        np.savez(pictures, X=np.random.default_rng(2).random((60, 6, 6)), y=_labels())
     return {
         "X": _rows(),
         "X_old": _rows()[:, :1],
@@ -174,6 +177,7 @@ def _given(folder: Path) -> dict[str, Any]:
         "n": 1000,
         "d": 5,
         "path": path,
+        "source": pictures,
         "frame": table,
         "errors": 3,
         "n_tested": 50,

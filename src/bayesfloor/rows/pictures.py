@@ -27,7 +27,7 @@ def check_pictures(X: Any) -> tuple[NDArray[Any], tuple[str, ...]]:
 
     Examples
     --------
-    >>> check_pictures(np.zeros((2, 3, 8, 8)))[0].shape
+    >>> check_pictures(np.arange(384).reshape(2, 3, 8, 8))[0].shape
     (2, 8, 8, 3)
     """
     array = as_array(X)

@@ -88,13 +88,13 @@ def has_pictures(path: Path) -> bool:
 
 
 def read_pictures(
-    path: str | Path, *, size: int | None = None, skip_bad: bool = False, progress: Progress | None = None
+    source: str | Path, *, size: int | None = None, skip_bad: bool = False, progress: Progress | None = None
 ) -> Pictures:
     """Read pictures and their labels.
 
     Parameters
     ----------
-    path : str or Path
+    source : str or Path
         Folder with one sub-folder of pictures for each class, at any depth; or an NPZ file with arrays X, the
         pictures, and y. Files of pictures need Pillow (the extra ``images``).
     size : int, optional
@@ -119,7 +119,7 @@ def read_pictures(
     tiny.npz: 6 pictures of 8 x 8 pixels, in grey
     classes: cat 3, dog 3
     """
-    path = path_of(path)
+    path = path_of(source)
     check_flag("skip_bad", skip_bad)
     check_callable("progress", progress)
     if size is not None:
