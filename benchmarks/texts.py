@@ -132,6 +132,7 @@ def real(folder: Path, name: str) -> Record:
 
 
 def _real_lines(found: list[Record]) -> list[str]:
+    left = [name for name in SETS if all(record["name"] != name for record in found)]
     return [
         "## Real texts",
         "",
@@ -149,6 +150,7 @@ def _real_lines(found: list[Record]) -> list[str]:
             f"| {'yes' if r['floor'] <= r['model_error'] else 'no'} |"
             for r in found
         ),
+        *(["", f"Not run yet: {', '.join(left)}."] if left else []),
     ]
 
 
