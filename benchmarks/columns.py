@@ -121,8 +121,8 @@ def page(records: list[Record], measured: Record | None) -> str:
     lines += [
         "",
         f"Of true losses up to one point {sum(ratio <= 0.5 for ratio in ratios)} of {len(ratios)} have an interval at "
-        "most half as wide as the floor's. 200 losses of each problem are meant to be measured (`run` goes on), of which "
-        "181 should be held: a problem whose share is below 90.5 % falls short so far.",
+        "most half as wide as the floor's. 200 losses of each problem are meant to be measured (`run` goes on), of "
+        "which 181 should be held: a problem whose share is below 90.5 % falls short so far.",
     ]
     lines += [
         "",
