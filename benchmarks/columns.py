@@ -112,6 +112,18 @@ def page(records: list[Record], measured: Record | None) -> str:
             f"| {name} | {len(own)} | {sum(lost)} of {len(lost)} | {sum(gained)} of {len(gained)} "
             f"| {np.abs(errors).mean():.4f} | {errors.mean():+.4f} | {narrow} |"
         )
+    ratios = [
+        (column["loss"][2] - column["loss"][1]) / record["width"]
+        for record in records
+        for column in record["columns"]
+        if column["true_loss"] <= SMALL
+    ]
+    lines += [
+        "",
+        f"Of true losses up to one point {sum(ratio <= 0.5 for ratio in ratios)} of {len(ratios)} have an interval at "
+        "most half as wide as the floor's. 200 losses of each problem are meant to be measured (`run` goes on), of "
+        "which 181 should be held: a problem whose share is below 90.5 % falls short so far.",
+    ]
     lines += [
         "",
         "## Columns",
