@@ -35,6 +35,9 @@ def commands(text: str) -> list[list[str]]:
 def write_files(arguments: list[str]) -> None:
     """What a command reads, under the names it has there: a table with the columns that it asks for."""
     given = dict(zip(arguments, [*arguments[1:], ""], strict=True))
+    if "photos/" in arguments or given.get("--kind") == "images":
+        write_pictures()
+        return
     path = Path(next((one for one in arguments[1:] if Path(one).suffix in (".csv", ".parquet", ".npz")), "none"))
     if path.name == "none" or path.exists():
         return
@@ -56,6 +59,17 @@ def write_files(arguments: list[str]) -> None:
         frame.to_parquet(path)
     else:
         frame.to_csv(path, index=False)
+
+
+def write_pictures() -> None:
+    """A folder with a sub-folder for each class, and the same as arrays."""
+    Image = pytest.importorskip("PIL.Image")
+    X, y = bf.problems.get("blobs").sample(60, random_state=0)
+    np.savez("pictures.npz", X=X, y=y)
+    for i, (picture, label) in enumerate(zip(X, y, strict=True)):
+        folder = Path("photos", str(label))
+        folder.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.clip(128 + 100 * picture, 0, 255).astype(np.uint8)).save(folder / f"{i}.png")
 
 
 def run_commands(text: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -121,6 +135,9 @@ def test_readme_runs(
                 "dask_array": array.from_array(names["X"], 1000),
                 "dask_labels": array.from_array(names["y"], 1000),
             }
+        if "photos/" in block:
+            write_pictures()
+            names["images"], names["labels"] = bf.problems.get("blobs").sample(60, random_state=0)
         if CLUSTER in block:
             request.getfixturevalue("two_learners_on_workers")
             block = block.replace(CLUSTER, request.getfixturevalue("client").scheduler.address)
