@@ -39,6 +39,9 @@ def write_files(arguments: list[str]) -> None:
     given = dict(zip(arguments, [*arguments[1:], ""], strict=True))
     if "--predictions" in given:
         pd.DataFrame({"y_pred": np.arange(240) % 2}).to_csv(given["--predictions"], index=False)
+    if "photos/" in arguments or given.get("--kind") == "images":
+        write_pictures()
+        return
     path = Path(next((one for one in arguments[1:] if Path(one).suffix in (".csv", ".parquet", ".npz")), "none"))
     if path.name == "none" or path.exists():
         return
@@ -64,6 +67,17 @@ def write_files(arguments: list[str]) -> None:
         frame.to_parquet(path)
     else:
         frame.to_csv(path, index=False)
+
+
+def write_pictures() -> None:
+    """A folder with a sub-folder for each class, and the same as arrays."""
+    Image = pytest.importorskip("PIL.Image")
+    X, y = bf.problems.get("blobs").sample(60, random_state=0)
+    np.savez("pictures.npz", X=X, y=y)
+    for i, (picture, label) in enumerate(zip(X, y, strict=True)):
+        folder = Path("photos", str(label))
+        folder.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.clip(128 + 100 * picture, 0, 255).astype(np.uint8)).save(folder / f"{i}.png")
 
 
 def run_commands(text: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,6 +148,9 @@ def test_readme_runs(
         if "(texts, y)" in block:
             names["texts"], names["y"] = bf.problems.get("words").sample(200, random_state=0)
             names["matrix"] = sparse.random_array((200, 150), density=0.1, rng=np.random.default_rng(0), format="csr")
+        if "photos/" in block:
+            write_pictures()
+            names["images"], names["labels"] = bf.problems.get("blobs").sample(60, random_state=0)
         if CLUSTER in block:
             request.getfixturevalue("two_learners_on_workers")
             block = block.replace(CLUSTER, request.getfixturevalue("client").scheduler.address)

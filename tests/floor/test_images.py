@@ -129,3 +129,14 @@ def test_a_folder_names_its_files(tmp_path, blobs):
     result = bf.estimate(tmp_path, effort="fast", n_jobs=1)
     assert result.classes == ("kind 0", "kind 1", "kind 2", "kind 3")
     assert str(result.hardest_rows_frame(3).index[0]).startswith("kind ")
+
+
+def test_plan_of_pictures():
+    small, large = (bf.plan(n, 784, 10, kind="images", n_jobs=2, speed=1.0) for n in (5_000, 60_000))
+    assert large.trained_rows == 40_000
+    assert "60,000 images of 784 pixels" in str(large)
+    assert "trained on 40,000 of 60,000" in str(large)
+    assert small.seconds < large.seconds < 20 * small.seconds
+    assert small.memory < large.memory < 5 * 2**30
+    with pytest.raises(bf.ParameterError, match="this machine alone"):
+        bf.plan(5_000, 784, 10, workers=2, kind="images", speed=1.0)

@@ -13,8 +13,8 @@ from ..rows.pictures import LARGEST_SIDE
 __all__ = ["image_memory", "image_stages"]
 
 # Seconds of one thread, on the machine of plan_costs.json.
-_PLACE = 2.2e-6  # one patch of a picture against all centres
-_PRODUCT = 2.5e-11  # a multiplication and an addition of a matrix product
+_PLACE = 2.7e-6  # one patch of a picture against all centres
+_PRODUCT = 6e-11  # a multiplication and an addition of a matrix product
 _OTHERS = 2.5e-4  # of the small learners, for each picture and class that a model is trained on
 _SHOWN = 2.5e-7  # a pixel shown to the convolutional network
 _DIRECTIONS_FOUND = 15.0  # eigenvectors of the sums
