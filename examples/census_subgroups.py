@@ -42,6 +42,7 @@ def census() -> pd.DataFrame:
 
 frame = census()
 result = bf.estimate(frame, target="class", effort="fast")
+print(f"Floor {result.floor:.1%} for all; by sex:")
 print(result.by("sex"))
 
 # %%

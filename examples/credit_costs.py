@@ -36,6 +36,7 @@ def credit() -> pd.DataFrame:
 frame = credit()
 costs = pd.DataFrame({"bad": [0.0, 5.0, 0.5], "good": [1.0, 0.0, 0.5]}, index=["bad", "good", "ask a clerk"])
 result = bf.estimate(frame, target="class", costs=costs, effort="fast")
+print(f"Floor of the cost of a case: {result.cost.floor:.2f}")
 print(result.cost)
 
 # %%

@@ -25,6 +25,7 @@ from bayesfloor.floor.settings import Run, _description, bytes_of
 from bayesfloor.library.arrangement import near_points
 from bayesfloor.library.forest import forest_rows
 from bayesfloor.library.learners import FOREST, LIBRARY
+from bayesfloor.library.representation import View
 from bayesfloor.rows.block_dataset import block_digest
 from bayesfloor.rows.blocks import LARGE, ArrayBlocks, RowFile, draw_rows, reference_rows, rows_at
 
@@ -237,9 +238,7 @@ def test_forests_of_many_rows_join_the_library_and_do_not_score_their_own_rows(m
     at = np.arange(len(own)), codes[y[own]]
     more = first[at] - second[at]
     assert more.mean() > 5 * more.std() / np.sqrt(len(own))
-    by_second, by_first = (
-        scorer._of_new(X[own][:, scorer.columns], np.full(len(own), is_own)) for is_own in (True, False)
-    )
+    by_second, by_first = (scorer._of_new(View(rows), np.full(len(own), is_own)) for is_own in (True, False))
     np.testing.assert_allclose(result.posterior[own], by_second, atol=2e-9)
     assert np.abs(result.posterior[own] - by_first).max() > 0.01
 

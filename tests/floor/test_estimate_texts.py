@@ -91,7 +91,7 @@ def test_text_beside_other_columns_and_what_names_a_row(tmp_path) -> None:
     frame = pd.DataFrame(
         {
             "said": texts,
-            "size": rng.normal(size=200) + y,
+            "size": rng.normal(size=200) + 3 * y,  # tells more than the texts do
             "mail": [f"p{i}@example.org" for i in range(200)],
             "file": [f"/data/{i}/scan {i}.png" for i in range(200)],
             "page": [f"https://example.org/{i}?q=a+b" for i in range(200)],

@@ -110,7 +110,7 @@ def singular_directions(A: csr_array, most: int, rng: np.random.Generator) -> Fl
     --------
     >>> rng = np.random.default_rng(0)
     >>> A = csr_array(np.diag([5.0, 3.0, 1.0]))
-    >>> singular_directions(A, 2, rng).round(6).tolist()
+    >>> (singular_directions(A, 2, rng).round(6) + 0.0).tolist()
     [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
     """
     n, d = A.shape

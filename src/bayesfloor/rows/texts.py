@@ -40,7 +40,7 @@ def is_text_list(X: Any) -> bool:
     """
     if isinstance(X, str | bytes) or not hasattr(X, "__len__") or hasattr(X, "columns"):
         return False
-    shape = getattr(X, "shape", (len(X),))
+    shape = X.shape if hasattr(X, "shape") else (len(X),)  # an array of no dimension has no length
     if len(shape) != 1 and tuple(shape[1:]) != (1,):
         return False
     kind = getattr(getattr(X, "dtype", None), "kind", "O")
