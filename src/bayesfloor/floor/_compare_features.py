@@ -49,6 +49,14 @@ class FeatureComparison:
         Whether the new columns have all the old ones.
     verdict : str
         "lower", "no lower" (surely by less than two points), "higher" or "cannot tell".
+
+    Examples
+    --------
+    >>> from bayesfloor import compare_features, problems
+    >>> X, y = problems.get("gaussians_4d").sample(400, random_state=0)   # columns 1 to 3 tell nothing
+    >>> found = compare_features(X[:, :1], X, y, effort="fast", n_jobs=1)
+    >>> found.contains, found.verdict, found.interval.low
+    (True, 'no lower', 0.0)
     """
 
     old: FloorResult

@@ -91,6 +91,14 @@ class Abstention:
     points : tuple of AbstentionPoint
     confidence_level : float
         Of each interval, and of all certified pairs together.
+
+    Examples
+    --------
+    >>> from bayesfloor import estimate, problems
+    >>> X, y = problems.get("gaussians_4d").sample(400, random_state=0)
+    >>> declining = estimate(X, y, effort="fast", n_jobs=1).abstention([0.1, 0.3])
+    >>> [point.share for point in declining.points], declining.points[1].error < declining.floor
+    ([0.1, 0.3], True)
     """
 
     floor: float

@@ -55,6 +55,15 @@ class Metric:
         Of F1: the class it is of.
     figures : dict
         Counted on rows not seen in training, by the share of the training rows that models had.
+
+    Examples
+    --------
+    >>> from bayesfloor import estimate, problems
+    >>> problem = problems.get("gaussians_4d")
+    >>> X, y = problem.sample(400, random_state=0)
+    >>> auc = estimate(X, y, effort="fast", n_jobs=1).metrics()["AUC"]
+    >>> problem.metrics()["AUC"][0] in auc.interval, auc.trivial, auc.higher_is_better
+    (True, 0.5, True)
     """
 
     name: str
@@ -73,7 +82,16 @@ class Metric:
 
 
 class Metrics(tuple[Metric, ...]):
-    """The metrics of a result; by name, such as ``metrics["AUC"]`` or ``metrics["F1 of yes"]``."""
+    """The metrics of a result; by name, such as ``metrics["AUC"]`` or ``metrics["F1 of yes"]``.
+
+    Examples
+    --------
+    >>> from bayesfloor import estimate, problems
+    >>> X, y = problems.get("gaussians_4d").sample(400, random_state=0)
+    >>> metrics = estimate(X, y, effort="fast", n_jobs=1).metrics()
+    >>> [metric.title for metric in metrics]
+    ['balanced accuracy', 'log-loss', 'Brier score', 'AUC', 'F1 of 0', 'F1 of 1']
+    """
 
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, str):

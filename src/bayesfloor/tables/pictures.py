@@ -25,7 +25,7 @@ _GREY = ("1", "L", "LA", "I", "F")  # and 16-bit modes, which begin with I;16
 _SIXTEEN = 257.0  # 16-bit values in units of 8-bit ones
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Pictures:
     """Pictures of one size, and their labels: what `estimate` takes.
 
@@ -39,6 +39,11 @@ class Pictures:
     files : tuple of str
         Each picture's, in the folder; empty for arrays.
     notes : tuple of str
+
+    Examples
+    --------
+    >>> Pictures(np.zeros((2, 8, 8, 1), dtype=np.uint8), np.array(["cat", "dog"]), "made up")
+    Pictures('made up': 2 pictures of 8 x 8 pixels, 2 classes)
     """
 
     images: NDArray[Any]
@@ -65,6 +70,10 @@ class Pictures:
         import pandas as pd
 
         return pd.Index(self.files, dtype=object) if self.files else None
+
+    def __repr__(self) -> str:
+        n, height, width, _ = self.images.shape
+        return f"Pictures({self.name!r}: {n:,} pictures of {height} x {width} pixels, {len(np.unique(self.y))} classes)"
 
     def __str__(self) -> str:
         n, height, width, channels = self.images.shape
