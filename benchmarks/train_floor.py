@@ -266,9 +266,9 @@ def open_locked() -> str:
     lines = [
         "# Problems that were locked away",
         "",
-        "Families and tables that took no part in fitting the rule. Of the three tables, estimates on samples with their "
-        "real labels (not their teachers) had been seen when the signs of the interval were last changed: the families "
-        "alone are new in every way. *Before*: version 0.1 as it was before teachers, on the same problems.",
+        "Families and tables that took no part in fitting the rule. Of the three tables, estimates on samples with "
+        "their real labels (not their teachers) had been seen when the signs of the interval were last changed: the "
+        "families alone are new in every way. *Before*: version 0.1 as it was before teachers, on the same problems.",
         "",
         f"| group | {HEAD} | before: mean abs. error | ratio | before: coverage |",
         "|---" * 14 + "|",
