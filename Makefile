@@ -84,7 +84,7 @@ dist: .venv/for-test
 # MNIST, phoneme and satimage come from OpenML; with copies in a folder: real_data.py mnist --data FOLDER. Teachers and
 # real tables need a folder of tables (--data FOLDER, see teachers.py), and about twelve hours.
 evidence: .venv/for-test .venv/for-bench
-	$(RUN) benchmarks/low_dimension.py --out benchmarks/results/low_dimension.md --readme README.md
+	$(RUN) benchmarks/low_dimension.py --out benchmarks/results/low_dimension.md
 	$(RUN) benchmarks/teachers.py fit --jobs 2
 	$(RUN) benchmarks/teachers.py curves --jobs 2
 	$(RUN) benchmarks/floor_evidence.py collect

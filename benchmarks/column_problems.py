@@ -129,43 +129,51 @@ def leaked() -> ColumnProblem:
     return ColumnProblem("leaked", _places(list(kinds)), draw, exact, kinds)
 
 
-@cache
-def categories() -> ColumnProblem:
-    """Three classes and columns of categories, 0/1 columns each: b is a copy of a with a tenth of it drawn again."""
-    priors = np.array([0.5, 0.3, 0.2])
-    tables = {
-        "a": np.array([[0.75, 0.15, 0.10], [0.15, 0.70, 0.15], [0.20, 0.20, 0.60]]),
-        "c": np.array([[0.8, 0.2], [0.5, 0.5], [0.25, 0.75]]),
-        "d": np.array([[0.3, 0.3, 0.2, 0.2], [0.2, 0.2, 0.3, 0.3], [0.25, 0.25, 0.25, 0.25]]),
-        "e": np.full((3, 3), 1 / 3),
-    }
-    copied = 0.9 * np.eye(3) + 0.1 / 3
-    kinds = {"a": "useful", "b": "redundant", "c": "useful", "d": "useful", "e": "irrelevant"}
-    sizes = {"a": 3, "b": 3, "c": 2, "d": 4, "e": 3}
+def _categories(name: str, kinds: dict[str, str], priors: np.ndarray, tables: dict[str, np.ndarray]) -> ColumnProblem:
+    """Columns of categories that are independent within a class, 0/1 columns each: a row of a table for each class.
+
+    b is a copy of a with a tenth of it drawn again.
+    """
+    n_levels = tables["a"].shape[1]
+    copied = 0.9 * np.eye(n_levels) + 0.1 / n_levels
+    sizes = {unit: n_levels if unit == "b" else tables[unit].shape[1] for unit in kinds}
     names, starts = list(sizes), np.cumsum([0, *sizes.values()])
-    units = {name: tuple(range(starts[j], starts[j + 1])) for j, name in enumerate(names)}
+    units = {unit: tuple(range(starts[j], starts[j + 1])) for j, unit in enumerate(names)}
 
     def level(rng: np.random.Generator, table: np.ndarray) -> np.ndarray:
-        return (rng.random(len(table))[:, None] > np.cumsum(table, axis=1)).sum(axis=1)
+        return (rng.random(len(table))[:, None] > np.cumsum(table, axis=1)[:, :-1]).sum(axis=1)
 
     def draw(n: int, rng: np.random.Generator) -> Labelled:
-        y = rng.choice(3, n, p=priors)
-        found = {name: level(rng, tables[name][y]) for name in ("a", "c", "d", "e")}
+        y = rng.choice(len(priors), n, p=priors)
+        found = {unit: level(rng, table[y]) for unit, table in tables.items()}
         found["b"] = level(rng, copied[found["a"]])
-        return np.hstack([np.eye(sizes[name])[found[name]] for name in names]), y
+        return np.hstack([np.eye(sizes[unit])[found[unit]] for unit in names]), y
 
     def exact(units: frozenset[str]) -> float:
         joint = {}  # of the classes, by what is seen
         for cell in product(*(range(size) for size in sizes.values())):
             at = dict(zip(names, cell, strict=True))
             share = priors * copied[at["a"], at["b"]]
-            for name, table in tables.items():
-                share = share * table[:, at[name]]
-            seen = tuple(at[name] for name in names if name in units)
+            for unit, table in tables.items():
+                share = share * table[:, at[unit]]
+            seen = tuple(at[unit] for unit in names if unit in units)
             joint[seen] = joint.get(seen, 0) + share
         return float(1 - sum(share.max() for share in joint.values()))
 
-    return ColumnProblem("categories", units, draw, exact, kinds)
+    return ColumnProblem(name, units, draw, exact, kinds)
+
+
+@cache
+def categories() -> ColumnProblem:
+    """Three classes and five columns of categories."""
+    tables = {
+        "a": np.array([[0.75, 0.15, 0.10], [0.15, 0.70, 0.15], [0.20, 0.20, 0.60]]),
+        "c": np.array([[0.8, 0.2], [0.5, 0.5], [0.25, 0.75]]),
+        "d": np.array([[0.3, 0.3, 0.2, 0.2], [0.2, 0.2, 0.3, 0.3], [0.25, 0.25, 0.25, 0.25]]),
+        "e": np.full((3, 3), 1 / 3),
+    }
+    kinds = {"a": "useful", "b": "redundant", "c": "useful", "d": "useful", "e": "irrelevant"}
+    return _categories("categories", kinds, np.array([0.5, 0.3, 0.2]), tables)
 
 
 @cache
@@ -230,3 +238,31 @@ PROBLEMS: dict[str, Callable[[], ColumnProblem]] = {
     "categories": categories,
     "ring": ring,
 }
+
+
+# --- random ones, which the width of intervals is calibrated on ---------------------------------------------
+
+
+def random_problem(number: int) -> ColumnProblem:
+    """Gaussians or categories by turns, five columns, the last of which tells nothing."""
+    rng = np.random.default_rng([21, number])
+    return _random_categories(number, rng) if number % 2 else _random_gaussians(number, rng)
+
+
+def _random_gaussians(number: int, rng: np.random.Generator) -> ColumnProblem:
+    kinds = {f"x{j}": "irrelevant" if j == 5 else "random" for j in range(1, 6)}
+    shift = np.append(rng.normal(size=4) * rng.choice([0.2, 0.7, 1.4], size=4), 0.0)
+    mixed = np.eye(5)
+    mixed[:4, :4] += rng.uniform(0, 0.4) * rng.normal(size=(4, 4))
+    return _two_gaussians(f"gaussians {number}", kinds, shift.tolist(), mixed @ mixed.T)
+
+
+def _random_categories(number: int, rng: np.random.Generator) -> ColumnProblem:
+    n_classes = int(rng.integers(2, 5))
+    kinds = {"a": "random", "b": "redundant", "c": "random", "d": "random", "e": "irrelevant"}
+    tables = {
+        unit: rng.dirichlet(np.full(int(rng.integers(2, 6)), rng.choice([1.0, 3.0, 10.0])), size=n_classes)
+        for unit in ("a", "c", "d")
+    }
+    tables["e"] = np.full((n_classes, 3), 1 / 3)
+    return _categories(f"categories {number}", kinds, rng.dirichlet(np.full(n_classes, 5.0)), tables)

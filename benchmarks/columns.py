@@ -2,6 +2,7 @@
 
 python benchmarks/columns.py run [--runs 240]     # samples, the six problems in turn; an hour or two, can be resumed
 python benchmarks/columns.py cost                 # 30 columns x 3,000 rows, in multiples of one estimate
+python benchmarks/columns.py calibrate             # how long arms must be, of what counting makes them: random problems
 python benchmarks/columns.py report --out benchmarks/results/columns.md
 """
 
@@ -14,12 +15,14 @@ from pathlib import Path
 import numpy as np
 
 from bayesfloor import column_values, estimate
-from column_problems import PROBLEMS, get
+from column_problems import PROBLEMS, ColumnProblem, get, random_problem
 from records import Record, read_records, run_missing
 
 RECORDS = Path(__file__).parent / "results" / "columns.jsonl"  # committed as it grows
 COST = Path(__file__).parent / "results" / "columns_cost.json"
+CALIBRATION = Path(__file__).parent / "results" / "columns_random.jsonl"
 ROWS = 1_000
+CALIBRATION_ROWS = (500, 1_000, 2_000)
 SMALL = 0.01  # true differences up to one point, whose intervals are to be narrow
 _ROUNDING = 1e-9
 
@@ -27,8 +30,18 @@ _ROUNDING = 1e-9
 def run(number: int) -> Record:
     """A sample of a problem: each column's loss and gain alone, with its interval and the truth."""
     names = list(PROBLEMS)
-    problem = get(names[number % len(names)])
-    X, y = problem.sample(ROWS, number // len(names))
+    return figures(number, get(names[number % len(names)]), ROWS, number // len(names))
+
+
+def run_random(number: int) -> Record:
+    """A sample of a random problem."""
+    rows = int(np.random.default_rng([22, number]).choice(CALIBRATION_ROWS))
+    return figures(number, random_problem(number), rows, number)
+
+
+def figures(number: int, problem: ColumnProblem, rows: int, seed: int) -> Record:
+    """Each column's loss and gain, with the truth."""
+    X, y = problem.sample(rows, seed)
     started = time.process_time()
     units = {unit: list(places) for unit, places in problem.units.items()}
     values = column_values(X, y, columns=units, effort="fast", n_jobs=1)
@@ -77,6 +90,26 @@ def cost() -> Record:
 def holds(figures: list[float], truth: float) -> bool:
     """Whether the truth lies in the interval."""
     return figures[1] - _ROUNDING <= truth <= figures[2] + _ROUNDING
+
+
+def needed(records: list[Record], key: str) -> np.ndarray:
+    """How many times its arm each estimate is from the truth."""
+    found = [(column[key], column[f"true_{key}"]) for record in records for column in record["columns"]]
+    return np.array([abs(value - truth) / (high - value) for (value, _, high), truth in found])
+
+
+def calibration(records: list[Record]) -> str:
+    """How long arms should be for 95 %, by sort of problem; counts of rows alone make them of length 1."""
+    lines = []
+    for sort in ("", "gaussians", "categories"):
+        own = [record for record in records if record["problem"].startswith(sort)]
+        for key in ("loss", "gain"):
+            wanted = needed(own, key)
+            quantile = np.quantile(wanted, 0.95, method="higher")
+            lines.append(
+                f"{sort or 'all'}, {key}: {len(wanted)}, {(wanted <= 1).mean():.1%} held; 95 % need {quantile:.2f}"
+            )
+    return "\n".join(lines)
 
 
 def page(records: list[Record], measured: Record | None) -> str:
@@ -162,13 +195,16 @@ def page(records: list[Record], measured: Record | None) -> str:
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=("run", "cost", "report"))
+    parser.add_argument("step", choices=("run", "cost", "calibrate", "report"))
     parser.add_argument("--runs", type=int, default=240)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     if options.step == "run":
         run_missing(RECORDS, run, range(options.runs), options.jobs)
+    elif options.step == "calibrate":
+        run_missing(CALIBRATION, run_random, range(options.runs // 2), options.jobs)
+        print(calibration(read_records(CALIBRATION)))
     elif options.step == "cost":
         COST.write_text(json.dumps(cost()) + "\n", encoding="utf-8")
         print(COST.read_text(encoding="utf-8"))

@@ -209,7 +209,7 @@ def main() -> None:
         balanced, fast = ([f"{pair[i]:.2f}" for pair in ratios] for i in (0, 1))
         told = (
             f"An estimate takes {min(balanced)} to {max(balanced)} of the time of cross-validating a random forest of "
-            f'300 trees on the same data, one with `effort="fast"` {min(fast)} to {max(fast)}:'
+            f'300 trees on the same data, one with `effort="fast"` {min(fast)} to {max(fast)}.'
         )
         put(options.readme, "cost", told)
 

@@ -3,7 +3,7 @@
 The oracle knows the Bayes classifier and counts its errors on the same samples: no estimator can do
 better asymptotically. Run with `make evidence`, or directly:
 
-    python benchmarks/low_dimension.py [--quick] [--out FILE] [--readme FILE]
+    python benchmarks/low_dimension.py [--quick] [--out FILE]
 """
 
 import argparse
@@ -151,19 +151,11 @@ def coverage(n: int, n_seeds: int) -> tuple[list[str], str]:
     )
 
 
-def put_between_marks(path: Path, text: str) -> None:
-    """Replace what stands between the marks of this benchmark in a Markdown file."""
-    begin, end = "<!-- low_dimension: begin -->", "<!-- low_dimension: end -->"
-    before, rest = path.read_text(encoding="utf-8").split(begin)
-    path.write_text(f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}", encoding="utf-8")
-
-
 def main() -> None:
     """Print the tables and write them to a file."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="10 seeds instead of 100")
     parser.add_argument("--out", type=Path, help="also write the tables to this file")
-    parser.add_argument("--readme", type=Path, help="put a summary between the marks in this file")
     options = parser.parse_args()
     n_seeds = 10 if options.quick else 100
     # The verdict on each sample is not what is measured here.
@@ -181,13 +173,12 @@ def main() -> None:
         summary.append(row)
     table, sentence = coverage(INTERVAL_SIZE, 2 * n_seeds)
     lines += table
+    lines[2:2] = ["", *summary, "", sentence]
     lines.append(f"\nTook {time.monotonic() - started:.0f} s with Python {platform.python_version()}.")
     print("\n".join(lines))
     if options.out is not None:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    if options.readme is not None:
-        put_between_marks(options.readme, "\n".join([*summary, "", sentence]))
 
 
 if __name__ == "__main__":

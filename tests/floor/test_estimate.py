@@ -558,7 +558,9 @@ def test_steady_falls_lengthen_the_lower_arm_and_flat_curves_do_not() -> None:
     falling = {"half_error": 0.22, "quarter_error": 0.25, "eighth_error": 0.28, "unsettled": 0.01, "claimed": 0.012}
     slowing = evidence(**falling, half_loss=0.51, quarter_loss=0.55, eighth_loss=0.63)
     steady = evidence(**falling, half_loss=0.54, quarter_loss=0.59, eighth_loss=0.63)
-    assert steady.persistence > 0.85 > slowing.persistence
+    assert steady.persistence == pytest.approx(0.04 / 0.05)  # falls of 0.04, 0.05 and 0.04; a rise counts as none
+    assert slowing.persistence == pytest.approx(0.01 / 0.08)
+    assert evidence(half_loss=0.49).persistence == 0
     arms = [judge(e, 0.95).floor - judge(e, 0.95).low for e in (slowing, steady)]
     assert arms[1] > arms[0]
     still = dict.fromkeys(("half_error", "quarter_error", "eighth_error"), 0.2)
@@ -569,7 +571,26 @@ def test_steady_falls_lengthen_the_lower_arm_and_flat_curves_do_not() -> None:
     assert judged.high - judged.low < 1.6 * 2 * 1.96 * flat.sampling
     signs = flat.signs()
     assert all(value >= 0 for value in signs.values())
-    assert all(signs[name] == 0 for name in ("claimed", "unsettled", "falling", "steady", "rough", "hidden"))
+    assert all(signs[name] == 0 for name in ("claimed", "unsettled", "unslowed", "hidden"))
+    assert flat.unending == 0
+
+
+def test_a_curve_that_does_not_slow_down_reaches_as_far_as_was_learned() -> None:
+    losses = {"eighth_loss": 0.8, "quarter_loss": 0.7, "half_loss": 0.6, "loss": 0.5}
+    errors = {"eighth_error": 0.4, "quarter_error": 0.34, "half_error": 0.27}
+    unending = evidence(**losses, **errors)
+    assert unending.late == pytest.approx(0.2 / 0.3)
+    assert judge(unending, 0.95).low == 0  # 0.3 were learned, and 0.2 are left
+
+    def replaced(share: float) -> Evidence:
+        """With labels replaced by uniform draws: errors move toward 1/2, log-losses' falls shrink."""
+        found = {name: value + share * (0.5 - value) for name, value in {**errors, "error": 0.2}.items()}
+        return evidence(**found, **{name: 0.69 + (1 - share) ** 2 * (loss - 0.8) for name, loss in losses.items()})
+
+    noised = replaced(0.4)
+    assert (noised.late, noised.persistence) == pytest.approx((unending.late, unending.persistence))
+    assert noised.unending == pytest.approx(0.6 * 0.3)
+    assert judge(noised, 0.95).low <= 0.4 * 0.5  # what the draws cost alone
 
 
 def test_score_space_has_few_dimensions() -> None:

@@ -10,6 +10,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -32,15 +33,16 @@ __all__ = [
     "highest_level",
     "judge",
     "point",
-    "point_weight",
     "shrunk_shares",
     "unsettled_weight",
 ]
 
 
 _SURELY = 3.0  # standard errors
-# Falls of the log-loss over those before: errors of estimation that fall with the number of rows, and hardly less.
-_SMOOTH, _STEADY = 0.5, 0.9
+# Where `Evidence.persistence` and `Evidence.late` of a curve begin to count, and count in full; set by hand, on curves
+# of real tables and of problems with a known floor.
+_UNSLOWED = (0.3, 0.7), (0.05, 0.3)
+_UNENDING = (0.5, 0.8), (0.1, 0.25)
 DIMENSIONS = 4  # balls stay full up to about so many
 BEYOND = 4  # residuals beyond each end of an interval, so that its quantile is no single problem's
 BALL_CLASSES = 3  # ... and are as good as the best up to two
@@ -164,35 +166,48 @@ class Evidence:
 
         - sampling: standard error of the share of errors;
         - claimed, unsettled: what is at stake between half and all rows;
-        - falling: mean fall of the error per doubling of the rows, over three doublings;
-        - steady: the error that is left if the log-loss goes on falling as it did: where the last fall was r times
-          those before, r / (1 - r) times the last; as a share of the log-loss, times the error;
-        - rough: the error times the share of the log-loss that was learned over three doublings, where its fall does
-          not slow down as that of smooth problems does;
+        - unslowed: what may still be learned, where the curve hardly slows down: at most as much as was learned;
         - columns: the error times columns per row, at most 1;
         - hidden: the part of the error where nothing surely beats naming the largest class.
         """
-        found, persistence = self.signal * self.error, self.persistence
-        fell = np.clip((self.eighth_loss - self.loss) / self.loss, 0, 1) if self.loss > 0 else 0.0
-        left = persistence / (1 - persistence) * (self.half_loss - self.loss)
         return {
             "sampling": self.sampling,
             "claimed": self.claimed,
             "unsettled": max(0.0, self.unsettled),
-            "falling": self.signal * max(0.0, self.eighth_error - self.error) / 3,
-            "steady": found * float(np.clip(left / self.loss, 0, 1)) if self.loss > 0 else 0.0,
-            "rough": found * float(fell * np.clip((persistence - _SMOOTH) / (_STEADY - _SMOOTH), 0, 1)),
+            "unslowed": self._left_to_learn(*_UNSLOWED),
             "columns": self.error * min(1.0, self.n_features / self.n),
             "hidden": (1 - self.signal) * self.error,
         }
 
     @property
+    def unending(self) -> float:
+        """What may still be learned where the curve does not slow down at all: as much as was."""
+        return self._left_to_learn(*_UNENDING)
+
+    def _left_to_learn(self, persistence: tuple[float, float], late: tuple[float, float]) -> float:
+        """As much as was learned, at most the error, times two ramps: from none to all of it.
+
+        Labels that are replaced by uniform draws shrink it as they shrink what there is to learn, and leave both ramps
+        where they are.
+        """
+        learned = self.signal * max(0.0, min(self.error, self.majority - self.error))
+        return learned * _ramp(self.persistence, *persistence) * _ramp(self.late, *late)
+
+    @property
     def persistence(self) -> float:
-        """Last fall of the log-loss over the mean of the two before: from 0, it has ended, to 0.9, it does not slow."""
-        last, before = self.half_loss - self.loss, (self.eighth_loss - self.half_loss) / 2
-        if last <= 0:
+        """Product of the ratios of successive falls of the log-loss: from 0, it has ended, to 1, it does not slow."""
+        losses = [self.eighth_loss, self.quarter_loss, self.half_loss, self.loss]
+        falls = -np.diff(losses)
+        if falls[-1] <= 0:
             return 0.0
-        return min(_STEADY, last / before) if before > 0 else _STEADY
+        ratios = [fall / before if before > 0 else 1.0 for before, fall in pairwise(falls)]
+        return float(np.clip(ratios, 0, 1).prod())
+
+    @property
+    def late(self) -> float:
+        """Share of what was learned that came with the last three doublings of the rows."""
+        learned = max(self.majority - self.error, _SURELY * self.sampling)
+        return max(0.0, self.eighth_error - self.error) / learned if learned > 0 else 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -206,6 +221,10 @@ class Judgement:
     floor: float
     low: float
     high: float
+
+
+def _ramp(value: float, start: float, end: float) -> float:
+    return float(np.clip((value - start) / (end - start), 0, 1))
 
 
 def shrunk_shares(counts: Counts) -> Floats:
@@ -276,6 +295,8 @@ def judge(evidence: Evidence, confidence_level: float, most: float | None = None
     rule = _rule()
     floor = point(evidence, rule["weights"])
     below, above = (arm(evidence, rule[side], rule["levels"], confidence_level) for side in ("below", "above"))
+    # A curve that does not slow down at all says nothing of where it ends; problems with a known floor have few of them.
+    below = max(below, evidence.unending)
     # The largest share is itself only known up to sampling noise: the interval may pass it, the floor may not.
     most = 1 - 1 / evidence.n_classes if most is None else most
     return Judgement(floor, max(0.0, floor - below), min(most, floor + above))
@@ -303,11 +324,6 @@ def arm(evidence: Evidence, side: dict[str, Any], levels: list[float], confidenc
     return max(noise, float(np.interp(confidence_level, levels, side["factors"])) * length)
 
 
-def point_weight() -> float:
-    """What the point rule takes off the error for each point that is unsettled."""
-    return -float(_rule()["weights"]["unsettled"])
-
-
 def doubt_arms(evidence: Evidence, error: float, claimed: float, unsettled: float) -> tuple[float, float]:
     """Lengths of both arms at 95 % for a part of the rows with these figures, but for sampling noise.
 
@@ -318,7 +334,7 @@ def doubt_arms(evidence: Evidence, error: float, claimed: float, unsettled: floa
     signs = {name: share * value for name, value in whole.items()}
     signs.update(sampling=0.0, claimed=claimed, unsettled=max(0.0, unsettled))
     below, above = (sum(w * signs[name] for name, w in _rule()[side]["signs"].items()) for side in ("below", "above"))
-    return float(below), float(above)
+    return max(float(below), share * evidence.unending), float(above)
 
 
 def highest_level() -> float:

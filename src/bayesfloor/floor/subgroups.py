@@ -17,7 +17,7 @@ from ..utils.checks import brief, check_whole
 from ..utils.intervals import ConfidenceInterval
 from .curve import FRACTIONS, PAIRS, confirmed_share, row_stakes
 from .decisions import NAME_ONE
-from .rule import Evidence, doubt_arms, point_weight
+from .rule import Evidence, doubt_arms, unsettled_weight
 
 __all__ = ["RowFigures", "Subgroup", "Subgroups", "column_values", "rows_of", "subgroups"]
 
@@ -250,7 +250,7 @@ def subgroups(
         return total(of) / sizes
 
     # Each row's share of the floor by the rule; all together they are the floor, whatever else has limited it.
-    terms = figures.errors - point_weight() * figures.confirmed * figures.claimed
+    terms = figures.errors - unsettled_weight() * figures.confirmed * figures.claimed
     together = float((figures.weights * terms).mean())
     terms = terms * (floor / together) if together > 0 else np.full(len(terms), floor)
     raw = np.clip(mean(terms), 0.0, 1.0)
