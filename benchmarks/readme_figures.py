@@ -43,12 +43,13 @@ def grouped(path: Path, name: str, about: str) -> str:
 def real() -> str:
     """What is found on real tables, in a sentence."""
     rows = {row[0]: row[1] for row in cells(RESULTS / "real_tables.md")[2:6]}
+    noised = [rows[f"provably wrong, {share} of the labels replaced"] for share in ("20%", "40%")]
     return (
-        "Real tables, whose floor is not known but is at most what any classifier reaches with all their rows, by samples "
-        f"of 500 to 5,000 rows ([real_tables.md](benchmarks/results/real_tables.md)): {rows['provably wrong']} intervals are "
-        f"provably wrong, the floor is at most what is reached in {rows['floor at most what is reached']}; with 20 % and 40 % "
-        f"of the labels replaced by random ones {rows['provably wrong, 20% of the labels replaced']} and "
-        f"{rows['provably wrong, 40% of the labels replaced']} are wrong."
+        "Real tables, whose floor is not known but is at most what any classifier reaches with all their rows, by "
+        "samples of 500 to 5,000 rows ([real_tables.md](benchmarks/results/real_tables.md)): "
+        f"{rows['provably wrong']} intervals are provably wrong, the floor is at most what is reached in "
+        f"{rows['floor at most what is reached']}; with 20 % and 40 % of the labels replaced by random ones "
+        f"{noised[0]} and {noised[1]} are wrong."
     )
 
 

@@ -109,9 +109,9 @@ def test_losses_are_held(name: str) -> None:
 @pytest.fixture(scope="module")
 def frame() -> pd.DataFrame:
     rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 160)
-    colour = np.array(["red", "green", "blue"])[rng.integers(0, 3, 160)]
-    size = rng.normal(size=160) + 2 * y
+    y = rng.integers(0, 2, 400)
+    colour = np.array(["red", "green", "blue"])[rng.integers(0, 3, 400)]
+    size = rng.normal(size=400) + 2 * y
     return pd.DataFrame({"size": size, "colour": colour, "one": 7, "label": np.where(y, "yes", "no")})
 
 

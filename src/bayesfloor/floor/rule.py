@@ -295,7 +295,7 @@ def judge(evidence: Evidence, confidence_level: float, most: float | None = None
     rule = _rule()
     floor = point(evidence, rule["weights"])
     below, above = (arm(evidence, rule[side], rule["levels"], confidence_level) for side in ("below", "above"))
-    # A curve that does not slow down at all says nothing of where it ends; problems with a known floor have few of them.
+    # A curve that does not slow down at all says nothing of where it ends; problems with a known floor have few such.
     below = max(below, evidence.unending)
     # The largest share is itself only known up to sampling noise: the interval may pass it, the floor may not.
     most = 1 - 1 / evidence.n_classes if most is None else most
