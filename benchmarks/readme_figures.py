@@ -25,13 +25,12 @@ def line(*values: str) -> str:
 
 
 def public(path: Path, about: str) -> list[str]:
-    """The learned floor on the public problems, and the best of the other estimators."""
-    ours = row_of(path, "learned floor")
-    best = next(row for row in cells(path)[2:] if row[0] not in _OURS)
-    return [
-        line(f"public problems, {about}", "25 x 5", ours[1], ours[2], ours[6]),
-        line(f"the same, next best: {best[0]}", "25 x 5", best[1], best[2], best[6]),
-    ]
+    """The learned floor on the public problems, and the best of the other estimators, where they were run."""
+    rows = cells(path)[2:]
+    board = rows[: next(i for i, row in enumerate(rows) if row[0] == "problem")]
+    ours, others = row_of(path, "learned floor"), [row for row in board if row[0] not in _OURS]
+    named = [(f"public problems, {about}", ours), *((f"the same, next best: {row[0]}", row) for row in others[:1])]
+    return [line(name, "25", row[1], row[2], row[6]) for name, row in named]
 
 
 def grouped(path: Path, name: str, about: str) -> str:
