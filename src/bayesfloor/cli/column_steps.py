@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import ParameterError
-from .steps import _check_output, _confidence, _deliver, _progress, _read, _say
+from .shared import check_output, confidence, deliver, progress_of, read_rows, say
 
 __all__ = ["column_groups", "compare_saved", "value_columns"]
 
@@ -16,27 +16,27 @@ def value_columns(options: Namespace) -> None:
     from ..report.page import OWN_PAGE
 
     report = None if options.report is None else Path(options.report)
-    _check_output(options)
+    check_output(options)
     if report is not None:
-        _check_output(options, report, own=OWN_PAGE)
+        check_output(options, report, own=OWN_PAGE)
     groups = column_groups(options.group)
-    table = _read(options)
-    with _progress(options) as progress:
+    table = read_rows(options)
+    with progress_of(options) as progress:
         values = column_values(
             table,
             columns=groups or None,
             effort=options.effort,
             random_state=options.seed,
             n_jobs=options.jobs,
-            confidence_level=_confidence(options),
+            confidence_level=confidence(options),
             priors=options.priors,
             progress=progress,
         )
     if report is not None:
         values.to_html(report, title=f"The floor of {table.name}", table=table, force=options.force)
-    _deliver(options, str(values) if options.quiet else f"{table}\n\n{values}", values.to_dict())
+    deliver(options, str(values) if options.quiet else f"{table}\n\n{values}", values.to_dict())
     if report is not None:
-        _say(options, f"report: {report}")
+        say(options, f"report: {report}")
 
 
 def column_groups(texts: Sequence[str]) -> dict[str, list[str]]:
@@ -64,7 +64,7 @@ def compare_saved(options: Namespace) -> None:
     from ..floor._compare_results import compare_results
     from .inputs import saved_result
 
-    _check_output(options)
+    check_output(options)
     before, after = saved_result(options.before), saved_result(options.after)
     change = compare_results(before, after, confidence_level=options.confidence)
-    _deliver(options, str(change), change.to_dict())
+    deliver(options, str(change), change.to_dict())

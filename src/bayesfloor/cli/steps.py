@@ -1,11 +1,9 @@
 """What each command does, from the table to the answer."""
 
 import json
-import sys
 import time
 from argparse import Namespace
 from collections.abc import Callable
-from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -16,46 +14,60 @@ import numpy as np
 from ..errors import ParameterError
 from ..tables.table import Table, read_table
 from ..utils.checks import listed
-from ..utils.files import check_writable, is_own, write_file
-from ..utils.progress import TerminalProgress
+from ..utils.files import write_file
 from .completion import complete
-from .parts import check_by, costs_from, parts_of, subgroups_of
+from .parts import check_by, parts_of, subgroups_of
+from .shared import (
+    check_output,
+    confidence,
+    deliver,
+    floor_in_blocks,
+    floor_of,
+    pictures_of,
+    print_line,
+    progress_of,
+    read_rows,
+    reads_in_blocks,
+    refuse_blocks,
+    say,
+    stem,
+)
 
 __all__ = ["STEPS"]
 
 
 def _estimate(options: Namespace) -> None:
-    _check_output(options)
-    if _reads_in_blocks(options):
+    check_output(options)
+    if reads_in_blocks(options):
         if options.by is not None:
             raise ParameterError("--by needs single rows, which are not kept of tables that are read in blocks")
-        result = _floor_in_blocks(options)
+        result = floor_in_blocks(options)
         texts, parts = parts_of(options, result, None)
-        _deliver(options, "\n\n".join([str(result), *texts]), {**result.to_dict(), **parts})
+        deliver(options, "\n\n".join([str(result), *texts]), {**result.to_dict(), **parts})
         return
-    table = _read(options)
+    table = read_rows(options)
     check_by(options.by, table)
-    result = _floor(options, table)
+    result = floor_of(options, table)
     texts, parts = parts_of(options, result, table)
     answer = "\n\n".join([str(result), *texts])
-    _deliver(options, answer if options.quiet else f"{table}\n\n{answer}", {**result.to_dict(), **parts})
+    deliver(options, answer if options.quiet else f"{table}\n\n{answer}", {**result.to_dict(), **parts})
 
 
 def _metrics(options: Namespace) -> None:
     result = _result_only(options)
     found = result.metrics()
-    _deliver(options, str(found), {"metrics": [asdict(metric) for metric in found], "result": result.to_dict()})
+    deliver(options, str(found), {"metrics": [asdict(metric) for metric in found], "result": result.to_dict()})
 
 
 def _abstain(options: Namespace) -> None:
     result = _result_only(options)
     found = result.abstention(options.shares or None)
-    _deliver(options, str(found), {"abstention": found.to_dict(), "result": result.to_dict()})
+    deliver(options, str(found), {"abstention": found.to_dict(), "result": result.to_dict()})
 
 
 def _result_only(options: Namespace) -> Any:
     """The floor, of a table or as it was saved."""
-    _check_output(options)
+    check_output(options)
     return _judge(Namespace(**vars(options), error=None, predictions=None))[0]
 
 
@@ -63,12 +75,12 @@ def _report(options: Namespace) -> None:
     from .inputs import check_model_options
 
     source = options.file if options.result is None else options.result
-    default = f"{_stem(source or '')}-floor.html" if options.result is None else f"{_stem(source)}.html"
+    default = f"{stem(source or '')}-floor.html" if options.result is None else f"{stem(source)}.html"
     path = Path(options.output or default)
     check_model_options(options, needed=False)
     if options.result is None:
         _check_file(options)
-    _check_output(options, path)
+    check_output(options, path)
     result, table, comparison = _judge(options)
     _page(options, path, result, table, comparison)
 
@@ -76,11 +88,11 @@ def _report(options: Namespace) -> None:
 def _compare(options: Namespace) -> None:
     from .inputs import check_model_options
 
-    _check_output(options)
+    check_output(options)
     check_model_options(options, needed=True)
     result, _, comparison = _judge(options)
     about = {"comparison": comparison.to_dict(), "result": result.to_dict()}
-    _deliver(options, f"{result}\n\n{comparison}", about)
+    deliver(options, f"{result}\n\n{comparison}", about)
 
 
 def _gate(options: Namespace) -> int:
@@ -89,18 +101,18 @@ def _gate(options: Namespace) -> int:
     from .inputs import check_model_options
 
     started = time.monotonic()
-    _check_output(options)
+    check_output(options)
     within = check_within(options.within)
     junit = None if options.junit is None else Path(options.junit)
     if junit is not None:
-        _check_output(options, junit, own=_OWN_JUNIT)
+        check_output(options, junit, own=_OWN_JUNIT)
     check_model_options(options, needed=True)
     result, table, comparison = _judge(options, within=within)
     gate = Gate(comparison)
     if junit is not None:
         name = f"model of {table.name if table is not None else Path(options.result).name}"
         write_file(junit, gate.to_junit(name, time.monotonic() - started), force=True)
-    _deliver(options, str(gate), {**gate.to_dict(), "result": result.to_dict()})
+    deliver(options, str(gate), {**gate.to_dict(), "result": result.to_dict()})
     return gate.exit_code
 
 
@@ -120,12 +132,12 @@ def _judge(options: Namespace, **settings: Any) -> tuple[Any, Table | None, Any]
         model = model_figures(options, result.classes, None) if has_model else {}
     else:
         _check_file(options)
-        _refuse_blocks(options)
-        table = _read(options)
+        refuse_blocks(options)
+        table = read_rows(options)
         check_by(getattr(options, "by", None), table)
         # Before the long part: what is wrong with the model's figures is said at once.
         model = model_figures(options, np.unique(table.y).tolist(), table) if has_model else {}
-        result = _floor(options, table)
+        result = floor_of(options, table)
     return result, table, compare(result, ignore=options.ignore, **settings, **model) if has_model else None
 
 
@@ -158,13 +170,13 @@ def _refuse_options_of_files(options: Namespace) -> None:
 def _plan(options: Namespace) -> None:
     from ..floor._plan import plan
 
-    _check_output(options)
+    check_output(options)
     rows, columns, classes, kind, entries = options.rows, options.columns, options.classes, options.kind, 0
     if options.file is not None:
         if rows is not None or columns is not None or classes is not None:
             raise ParameterError("give a table, or its --rows, --columns and --classes; not both")
         sample = options.max_rows if options.max_rows is not None else _PLAN_ROWS
-        table = _pictures(options) or _read(Namespace(**{**vars(options), "max_rows": sample}))
+        table = pictures_of(options) or read_rows(Namespace(**{**vars(options), "max_rows": sample}))
         rows = table.n_file_rows if options.max_rows is None else min(options.max_rows, table.n_file_rows)
         columns, classes = len(getattr(table, "features", ())), len(np.unique(table.y).tolist())
         if getattr(table, "sparse", None) is not None:
@@ -184,7 +196,7 @@ def _plan(options: Namespace) -> None:
         kind=kind,
         entries=entries,
     )
-    _deliver(options, str(found), asdict(found))
+    deliver(options, str(found), asdict(found))
 
 
 def _columns(options: Namespace) -> None:
@@ -204,11 +216,11 @@ _PLAN_ROWS = 20_000  # that say what becomes of the columns
 
 def _demo(options: Namespace) -> None:
     path = Path(options.output or "bayesfloor-demo.html")
-    _check_output(options, path)
+    check_output(options, path)
     with as_file(files("bayesfloor") / "data" / "penguins.csv") as file:
         table = read_table(file, target="sex")
-    _say(options, f"{table}\n")
-    result = _floor(options, table)
+    say(options, f"{table}\n")
+    result = floor_of(options, table)
     _page(options, path, result, table, None)
 
 
@@ -218,11 +230,11 @@ def _page(options: Namespace, path: Path, result: Any, table: Table | None, comp
     result.to_html(path, title=title, comparison=comparison, table=table, by=by, force=options.force)
     if options.json:
         about = {**({"comparison": comparison.to_dict()} if comparison else {}), **({"by": by.to_dict()} if by else {})}
-        _print(json.dumps({**result.to_dict(), **about}, default=str))
+        print_line(json.dumps({**result.to_dict(), **about}, default=str))
         return
-    _say(options, f"{result}\n" if comparison is None else f"{result}\n\n{comparison}\n")
-    _say(options, f"estimated in {result.settings['seconds']:.1f} s")
-    _print(f"report: {path}")
+    say(options, f"{result}\n" if comparison is None else f"{result}\n\n{comparison}\n")
+    say(options, f"estimated in {result.settings['seconds']:.1f} s")
+    print_line(f"report: {path}")
 
 
 def _scores(options: Namespace) -> None:
@@ -231,7 +243,7 @@ def _scores(options: Namespace) -> None:
     from ..tables.selection import raw_table
     from .inputs import columns_of_classes, scores_by_class, scores_from
 
-    _check_output(options)
+    check_output(options)
     if options.groups is not None:
         raise ParameterError("scores are not trained on: --groups has no meaning here")
     raw = raw_table(
@@ -250,7 +262,7 @@ def _scores(options: Namespace) -> None:
     if named is not None:
         names, left_out = named, [repr(name) for name in names if name not in named]
     scores = scores_from(raw.frame[names], raw.rows)
-    settings = {"confidence_level": _confidence(options), "random_state": options.seed, "n_jobs": options.jobs}
+    settings = {"confidence_level": confidence(options), "random_state": options.seed, "n_jobs": options.jobs}
     settings["ignore"] = options.ignore
     if len(names) == len(classes) or (len(names), len(classes)) == (1, 2):
         scores, how = scores_by_class(scores, names, classes)
@@ -258,16 +270,16 @@ def _scores(options: Namespace) -> None:
         result = from_scores(scores, raw.y, **settings)
     else:
         how = f"{len(names)} columns for {len(classes)} classes are no scores of them: taken for an embedding"
-        with _progress(options) as progress:
+        with progress_of(options) as progress:
             result = from_scores(scores, raw.y, effort=options.effort, progress=progress, **settings)
     notes = "".join(f"- note: {note}\n" for note in raw.notes)
-    _deliver(options, f"{how}\n{notes}\n{result}", {"columns": how, **result.to_dict()})
+    deliver(options, f"{how}\n{notes}\n{result}", {"columns": how, **result.to_dict()})
 
 
 def _labels(options: Namespace) -> None:
     from .inputs import floor_of_labels
 
-    _check_output(options)
+    check_output(options)
     text, about = floor_of_labels(
         options.file,
         kind=options.kind,
@@ -275,18 +287,18 @@ def _labels(options: Namespace) -> None:
         n_classes=options.classes,
         drop=options.drop,
         keep=options.keep,
-        confidence_level=_confidence(options),
+        confidence_level=confidence(options),
         random_state=options.seed,
     )
-    _deliver(options, text, about)
+    deliver(options, text, about)
 
 
 def _noise(options: Namespace) -> None:
     from ..floor.noise import noise_check
 
-    _check_output(options)
-    table = _read(options)
-    with _progress(options) as progress:
+    check_output(options)
+    table = read_rows(options)
+    with progress_of(options) as progress:
         is_table = hasattr(table, "X")
         check = noise_check(
             table.features_of_rows if is_table else table.images,
@@ -305,7 +317,7 @@ def _noise(options: Namespace) -> None:
         "largest_gap": check.largest_gap,
         "verdict": check.verdict,
     }
-    _deliver(options, str(check), about)
+    deliver(options, str(check), about)
 
 
 def _problems(options: Namespace) -> None:
@@ -313,7 +325,7 @@ def _problems(options: Namespace) -> None:
 
     chosen = [problems.get(name) for name in ([options.name] if options.name else problems.names())]
     if options.output:
-        _check_output(options)
+        check_output(options)
     if options.name and options.output:
         if Path(options.output).suffix.lower() != ".csv":
             raise ParameterError(f"a sample is written as CSV: name it {Path(options.output).with_suffix('.csv')}")
@@ -324,8 +336,8 @@ def _problems(options: Namespace) -> None:
         lines = [",".join([*names, "label"])]
         lines += [",".join([*map(str, row), f"class {label}"]) for row, label in zip(rows, y.tolist(), strict=True)]
         write_file(options.output, "\n".join(lines) + "\n", force=options.force)
-        _say(options, str(chosen[0]))
-        _print(f"sample: {options.output}, target label")
+        say(options, str(chosen[0]))
+        print_line(f"sample: {options.output}, target label")
         return
     about = {
         problem.name: {
@@ -336,7 +348,7 @@ def _problems(options: Namespace) -> None:
         }
         for problem in chosen
     }
-    _deliver(options, "\n".join(map(str, chosen)), about)
+    deliver(options, "\n".join(map(str, chosen)), about)
 
 
 # What each gives back is the exit status; None is 0.
@@ -357,166 +369,3 @@ STEPS: dict[str, Callable[[Namespace], int | None]] = {
     "demo": _demo,
     "completion": complete,
 }
-
-
-# --- parts of several commands ------------------------------------------------------------------------------
-
-
-def _read(options: Namespace) -> Any:
-    pictures = _pictures(options)
-    if pictures is not None:
-        return pictures
-    with _progress(options) as progress:
-        return read_table(
-            options.file,
-            target=options.target,
-            drop=options.drop,
-            keep=options.keep,
-            groups=options.groups,
-            max_rows=options.max_rows,
-            random_state=_seed(options),
-            header=options.header,
-            progress=progress,
-        )
-
-
-def _pictures(options: Namespace) -> Any:
-    from .inputs import read_pictures_of
-
-    with _progress(options) as progress:
-        return read_pictures_of(options, progress)
-
-
-def _confidence(options: Namespace) -> float:
-    given = getattr(options, "confidence", None)
-    return 0.95 if given is None else float(given)
-
-
-def _seed(options: Namespace) -> int:
-    if options.seed < 0:
-        raise ParameterError(f"--seed must be a whole number, 0 or more; got {options.seed}")
-    return int(options.seed)
-
-
-@contextmanager
-def _progress(options: Namespace) -> Any:
-    if options.quiet:
-        yield None
-        return
-    progress = TerminalProgress()
-    try:
-        yield progress
-    finally:
-        progress.close()
-
-
-def _floor(options: Namespace, table: Any, groups: str | None = None) -> Any:
-    from ..floor._estimate import estimate
-
-    with _progress(options) as progress:
-        return estimate(
-            table,
-            groups=groups,
-            effort=options.effort,
-            random_state=options.seed,
-            n_jobs=options.jobs,
-            confidence_level=_confidence(options),
-            ignore=getattr(options, "ignore", ()),
-            priors=getattr(options, "priors", None),
-            costs=costs_from(getattr(options, "costs", None)),
-            progress=progress,
-            run=_run(options),
-        )
-
-
-def _run(options: Namespace) -> Any:
-    from ..floor.settings import Run
-
-    return Run(
-        cluster=getattr(options, "scheduler", None),
-        memory_limit=getattr(options, "memory_limit", None),
-        checkpoint=getattr(options, "checkpoint", None),
-    )
-
-
-def _file_rows(options: Namespace) -> Any:
-    from ..floor.rows import FileRows
-
-    return FileRows(Path(options.file), options.target, options.drop, options.keep, options.header)
-
-
-def _reads_in_blocks(options: Namespace) -> bool:
-    """Whether the file is read in blocks: by workers of a cluster, or because it is too large."""
-    if options.scheduler is not None:
-        if options.kind is not None or Path(options.file).is_dir():
-            raise ParameterError("pictures are worked on by this machine alone: leave out --scheduler")
-        if options.max_rows is not None:
-            raise ParameterError("a cluster works on all rows: leave out --max-rows, or --scheduler")
-        return True
-    if options.kind is not None or Path(options.file).is_dir():
-        return False
-    return options.groups is None and options.max_rows is None and _file_rows(options).is_large(_run(options))
-
-
-def _floor_in_blocks(options: Namespace) -> Any:
-    return _floor(options, _file_rows(options), options.groups)
-
-
-def _refuse_blocks(options: Namespace) -> None:
-    if options.scheduler is not None:
-        raise ParameterError("on a cluster there is only bayesfloor estimate, which prints its result (--json)")
-    if Path(options.file).is_dir():
-        return
-    if options.memory_limit is not None and options.max_rows is None and _file_rows(options).is_large(_run(options)):
-        raise ParameterError(
-            f"{Path(options.file).name} is too large for --memory-limit {options.memory_limit}, and only bayesfloor "
-            "estimate reads it in blocks: raise the limit, or take a sample (--max-rows)"
-        )
-
-
-def _check_output(options: Namespace, path: Path | None = None, own: str | None = None) -> None:
-    """Refuse, before any work is done, to write where it cannot be done or would destroy what is read.
-
-    `own` marks files that were written here before, and may be overwritten.
-    """
-    path = Path(options.output) if path is None and options.output is not None else path
-    if path is None:
-        return
-    if str(path) == "-":
-        raise ParameterError("- is no name of a file: give one, or leave out -o")
-    for name in ("file", "predictions", "result", "costs", "before", "after"):
-        given = getattr(options, name, None)
-        if given is not None and path.exists() and Path(given).exists() and path.samefile(given):
-            raise ParameterError(f"{path} is the file that is read: give the output another name")
-    check_writable(path, force=options.force or (own is not None and is_own(path, own)))
-
-
-def _deliver(options: Namespace, text: str, about: Any) -> None:
-    """The answer: to a file if one was named, otherwise printed."""
-    content = json.dumps(about, default=str) if options.json else _escape(text)
-    if options.output is not None:
-        write_file(options.output, content + "\n", force=options.force)
-        _say(options, f"written: {options.output}")
-    else:
-        print(content)
-
-
-def _say(options: Namespace, text: str) -> None:
-    """What is said beside the answer: not to machines."""
-    if not options.quiet and not options.json:
-        _print(text)
-
-
-def _print(text: str) -> None:
-    print(_escape(text))
-    sys.stdout.flush()
-
-
-def _escape(text: str) -> str:
-    """Names and labels cannot steer the terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
-
-
-def _stem(path: str) -> str:
-    name = Path(path).name
-    return name.split(".")[0] or "table"
