@@ -1,6 +1,6 @@
 """
-A folder of pictures
-====================
+Pictures: the model's errors, or unreadable digits?
+===================================================
 
 Ten minutes. You have pictures with labels and a model that errs a few per cent. Is that the model, or can nobody read
 the rest? Here the pictures are the 1,797 handwritten digits that come with scikit-learn, 8 x 8 pixels each.

@@ -71,8 +71,8 @@ ax.legend()
 # What the model has kept
 # -----------------------
 #
-# A model that stays above the floor may be of the wrong kind, or it may have the right scores and the wrong
-# threshold. The floor of its scores tells the two apart: it trains nothing.
+# A model that stays above the floor may be of the wrong kind, or have good scores and a poor threshold. The floor of
+# its scores tells the two apart; ``from_scores`` trains nothing. Here for a logistic regression:
 
 scores = cross_val_predict(LogisticRegression(), X, y, cv=5, method="predict_proba")
 of_scores = bf.from_scores(scores, y)

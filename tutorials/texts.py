@@ -3,15 +3,15 @@ A column of texts
 =================
 
 Ten minutes. You sort texts into classes, and the model is wrong now and then. Could any model be right? Real texts that
-everyone has who can run this: docstrings. The class of a text is the library it comes from.
+everyone who can run this already has: docstrings. The class of a text is the library it comes from.
 """
 
 # %%
 # The texts
 # ---------
 #
-# What numpy, scipy and scikit-learn say of their functions and classes in the first paragraph that is longer than a
-# line. Names of the libraries are taken out: they would give the answer away, and the floor would say so.
+# The opening paragraphs of the docstrings of numpy, scipy and scikit-learn: of the first four, those of more than eight
+# words. Names of the libraries are taken out: they would give the answer away, and the floor would say so.
 
 import inspect
 import re
@@ -88,5 +88,5 @@ print(bf.compare(result, y_true=labels, y_pred=predicted))
 # What the floor is of
 # --------------------
 #
-# Of the words. The library knows no language; a model that does may have a lower floor on its embeddings:
-# :doc:`/howto/embeddings`. Sparse matrices, identifiers, copies, memory: :doc:`/howto/texts`.
+# Of the words. The library knows no language; estimated from embeddings of a model that does, the
+# floor may come out lower, and nearer to that of the texts: :doc:`/howto/embeddings`. Sparse matrices, identifiers, copies, memory: :doc:`/howto/texts`.

@@ -84,7 +84,7 @@ class FloorStopping:
     not covered by either argument: a model that stays at 2 `min_delta` for 100 rounds while its own mistakes move
     slowly over the same rows is stopped wrongly about twice as often as the level says, with few rows (measured in
     `benchmarks/results/stopping.md`). A `confidence_level` of 0.99 keeps that case, too, below 5 %; the interval of
-    an estimate carries 0.98 at most.
+    an estimate carries 0.995 at most, one-sided.
 
     An error that is below the floor beyond doubt (upper limit of the excess below 0, with a fiftieth of the risk in the
     validation count: 99.9 % instead of 95 %), three rounds in a row, is called "below the floor", with a warning: the
