@@ -37,7 +37,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--html", type=Path, help="an existing report")
     parser.add_argument("--out", type=Path, default=Path("docs/report.png"))
-    parser.add_argument("--size", default="1280,1420", help="width,height in pixels (1280,1420)")
+    parser.add_argument("--size", default="1280,700", help="width,height in pixels (1280,700)")
     options = parser.parse_args()
     browser = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:

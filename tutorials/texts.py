@@ -88,5 +88,6 @@ print(bf.compare(result, y_true=labels, y_pred=predicted))
 # What the floor is of
 # --------------------
 #
-# Of the words. The library knows no language; estimated from embeddings of a model that does, the
-# floor may come out lower, and nearer to that of the texts: :doc:`/howto/embeddings`. Sparse matrices, identifiers, copies, memory: :doc:`/howto/texts`.
+# Of the words. The library knows no language; estimated from embeddings of a model that does, the floor may come out
+# lower, and nearer to that of the texts: :doc:`/howto/embeddings`. Sparse matrices, identifiers, copies, memory:
+# :doc:`/howto/texts`.

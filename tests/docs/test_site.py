@@ -78,8 +78,11 @@ def browser():
 PAGES = (
     "index",
     "tutorial/csv_to_decision",
+    "tutorial/pictures",
+    "tutorial/texts",
     "howto/groups",
     "gallery/index",
+    "gallery/abstention",
     "gallery/digits",
     "reference/api/functions/estimate",
     "reference/command/estimate",
