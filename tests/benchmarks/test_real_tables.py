@@ -67,7 +67,7 @@ def test_patches_find_a_shape_wherever_it_is() -> None:
 
 
 def test_which_classifiers_are_tried() -> None:
-    assert real_tables.classifiers_for("mnist", 60_000) == list(real_tables.CLASSIFIERS)
+    assert "patches" in real_tables.classifiers_for("mnist", 60_000)
     assert "support vectors" in real_tables.classifiers_for("wine", 4_000)
     assert not {"support vectors", "patches"} & set(real_tables.classifiers_for("covertype", 500_000))
 
