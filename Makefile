@@ -42,7 +42,7 @@ demo: .venv/for-use
 	$(BIN)/bayesfloor demo --force
 
 test: .venv/for-test
-	$(RUN) -m pytest --numprocesses auto --dist worksteal -m "not slow"
+	$(RUN) -m pytest --numprocesses auto --dist loadscope -m "not slow"
 
 test-slow: .venv/for-test
 	$(RUN) -m pytest --numprocesses auto --dist worksteal -m slow
@@ -56,7 +56,7 @@ test-slow: .venv/for-test
 	@touch $@
 
 test-oldest: .venv-oldest/made
-	.venv-oldest/bin/python -m pytest --numprocesses auto --dist worksteal -m "not slow"
+	.venv-oldest/bin/python -m pytest --numprocesses auto --dist loadscope -m "not slow"
 
 # Nothing may crash, raise what is not the package's own, or be wrong and silent.
 fuzz: .venv/for-test

@@ -1,7 +1,8 @@
 import os
 
-# Before numpy is loaded: tests run side by side, and threads of BLAS that wait for each other cost half of their time.
+# Before numpy is loaded: tests run side by side, and threads that wait for each other cost half of their time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # of scikit-learn's boosting
 
 from collections.abc import Callable, Iterator
 from typing import Any

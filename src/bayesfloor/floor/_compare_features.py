@@ -53,7 +53,7 @@ class FeatureComparison:
     Examples
     --------
     >>> from bayesfloor import compare_features, problems
-    >>> X, y = problems.get("gaussians_4d").sample(400, random_state=0)   # columns 1 to 3 tell nothing
+    >>> X, y = problems.get("gaussians_4d").sample(1200, random_state=0)   # columns 1 to 3 tell nothing
     >>> found = compare_features(X[:, :1], X, y, effort="fast", n_jobs=1)
     >>> found.contains, found.verdict, found.interval.low
     (True, 'no lower', 0.0)
