@@ -24,8 +24,8 @@ from bayesfloor import (
 )
 from bayesfloor.floor import conclusion
 from bayesfloor.floor.ceiling import HeldOut, ceiling, group_limit, held_out_errors
+from bayesfloor.floor.labelled_rows import LabelledRows
 from bayesfloor.floor.result import FloorResult
-from bayesfloor.floor.rows import LabelledRows
 from bayesfloor.floor.rule import highest_level
 from bayesfloor.library.arrangement import Arrangement
 from bayesfloor.library.cross_fit import assign_folds

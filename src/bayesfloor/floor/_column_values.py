@@ -21,9 +21,10 @@ from ..utils.parallel import Progress, Threads, Workers, n_threads, one_blas_thr
 from ._estimate import estimate_rows
 from .columns import ColumnPair, ColumnValue, ColumnValues, verdict
 from .curve import stakes
+from .labelled_rows import LabelledRows, Sample
 from .paired import Difference, Errors, RowWeights, difference
 from .result import FloorResult
-from .rows import LabelledRows, Sample, named_labels, open_rows
+from .rows import named_labels, open_rows
 from .settings import Request, Run
 
 __all__ = ["column_values"]

@@ -20,10 +20,11 @@ from ..utils.checks import check_callable
 from ..utils.intervals import ConfidenceInterval
 from ..utils.parallel import Progress, n_threads, one_blas_thread
 from ._estimate import estimate_rows
+from .labelled_rows import LabelledRows
 from .paired import Errors, RowWeights, difference
 from .raw import is_sparse_or_text
 from .result import FloorResult
-from .rows import LabelledRows, frame_index, rows_of
+from .rows import frame_index, rows_of
 from .settings import Request, Run
 
 __all__ = ["FeatureComparison", "compare_features"]

@@ -38,8 +38,9 @@ from .conclusion import Counted, conclude
 from .costs import CostMatrix, check_costs
 from .curve import Curve
 from .doubts import check_codes
+from .labelled_rows import LabelledRows, Sample
 from .result import FloorResult
-from .rows import LabelledRows, Sample, open_rows
+from .rows import open_rows
 from .scorer import DIGITS, Scorer, in_sample
 from .settings import Request, Run
 

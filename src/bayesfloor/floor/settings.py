@@ -26,7 +26,7 @@ from .raw import check_kind
 from .rule import check_carried
 
 if TYPE_CHECKING:
-    from .rows import LabelledRows
+    from .labelled_rows import LabelledRows
 
 __all__ = ["ROW_BYTES", "Request", "Run", "bytes_of"]
 
