@@ -1,6 +1,6 @@
 """Learners for pictures: kernels at some of them, and moved templates; in convolutions.py a network, by torch."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -130,11 +130,12 @@ class MovedTemplates:
     chances: Floats
     variance: float
     reach: int
-    moves: list[tuple[int, int]] = field(init=False)
 
-    def __post_init__(self) -> None:
+    @property
+    def moves(self) -> list[tuple[int, int]]:
+        """Pixels down and to the right."""
         steps = range(-self.reach, self.reach + 1)
-        object.__setattr__(self, "moves", [(down, right) for down in steps for right in steps])
+        return [(down, right) for down in steps for right in steps]
 
     @classmethod
     def start(cls, images: Floats, y: Codes, n_classes: int) -> "MovedTemplates":
@@ -198,23 +199,31 @@ def _shrunk(templates: Floats, variance: float, counts: Counts) -> Floats:
 
 def moved_templates(fold: Fold) -> Models:
     """Templates that reach one, and two, pixels far."""
+    height, width = fold.parts["images"].shape[1:3]
+    reaches = [reach for reach in _REACHES if 4 * reach <= min(height, width)]
+    wanted = [reach for reach in reaches if fold.wants(_templates(reach))]
+    if not wanted:
+        return {}
     some = np.sort(np.random.default_rng([fold.seed, 4]).permutation(fold.n)[:_EM_ROWS])
     images, y = fold.parts["images"][some].astype(np.float64), fold.y[some]
-    models: Models = {}
-    found = MovedTemplates.start(images, y, fold.n_classes)
     prior = np.log(fold.prior)
 
     def predict(unseen: Unseen, model: MovedTemplates) -> Floats:
         return from_scores(model.scores(unseen.parts["images"].astype(np.float64)) + prior)
 
-    for reach in _REACHES:
-        if 4 * reach > min(images.shape[1:3]):
-            break
+    found = MovedTemplates.start(images, y, fold.n_classes)
+    models: Models = {}
+    for reach in range(1, max(wanted) + 1):  # each begins where the one before has ended
         found = found.reaching(reach)
         for _ in range(_EM_ROUNDS):
             found = found.improved(images, y)
-        models[f"moved templates {reach}"] = partial(predict, model=found)
-    return {name: model for name, model in models.items() if fold.wants(name)}
+        if reach in wanted:
+            models[_templates(reach)] = partial(predict, model=found)
+    return models
+
+
+def _templates(reach: int) -> str:
+    return f"moved templates {reach}"
 
 
 IMAGE_LEARNERS: dict[str, Learner] = {
