@@ -3,7 +3,8 @@
 python benchmarks/floor_evidence.py collect --minutes 90    # some ten hours in all; goes on where it stopped
 python benchmarks/floor_evidence.py pack                    # what has come goes to the committed file
 python benchmarks/floor_evidence.py check                   # some again: does the library still say the same of them?
-PYTHONPATH=OTHER/src python benchmarks/floor_evidence.py before    # another version's answers to locked problems
+PYTHONPATH=OTHER/src python benchmarks/floor_evidence.py before    # another version's answers to locked problems;
+                                                            # those committed are of commit 8a0c7ec
 
 A line per problem has the figures of every stage and choice of folds, and those of every learner with the first choice,
 so that the form of the rule can change without collecting again. Problems come in rounds, one of each family and
