@@ -1,6 +1,10 @@
 # Every target sets itself up: it needs only Python 3.11+ and make.
 PYTHON ?= python3
 BIN := .venv/bin
+ifeq ($(OS),Windows_NT)  # recipes are for a shell such as Git's bash
+BIN := .venv/Scripts
+SHELL := bash
+endif
 RUN := $(BIN)/python
 
 .PHONY: help demo test test-slow test-oldest fuzz lint check docs dist evidence leaderboard bench paper frameworks clean
