@@ -1,4 +1,4 @@
-"""What README, tutorials and how-to show runs as it stands: blocks of Python in order, then commands."""
+"""What README, tutorials, how-to and pages show runs as it stands: blocks of Python in order, then commands."""
 
 import re
 import runpy
@@ -8,6 +8,7 @@ import textwrap
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -117,20 +118,20 @@ def test_tutorial_runs(here: Path, lesson: Path, capsys: pytest.CaptureFixture[s
     run_commands(lesson.read_text(encoding="utf-8"), capsys)
 
 
-def names_of_readme() -> dict[str, object]:
-    """What the blocks of README take for granted: data, a model, its test."""
+def given_names(n: int) -> dict[str, Any]:
+    """What README and pages take for granted: data, a model, its test."""
     from sklearn.linear_model import LogisticRegression
 
     problem = bf.problems.get("gaussians_4d")
-    X, y = problem.sample(1000, random_state=0)
-    X_test, y_test = problem.sample(1000, random_state=1)
+    X, y = problem.sample(n, random_state=0)
+    X_test, y_test = problem.sample(n, random_state=1)
     model = LogisticRegression().fit(X, y)
     return {"X": X, "y": y, "model": model, "X_test": X_test, "y_test": y_test, "__name__": "readme"}
 
 
 def test_readme_runs(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    names = names_of_readme()
+    names = given_names(1_000)
     blocks = python_blocks(text)
     assert blocks
     for block in blocks:
@@ -138,3 +139,28 @@ def test_readme_runs(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch
     (here / "terminal").mkdir()
     monkeypatch.chdir(here / "terminal")  # the report that Python has written is not overwritten
     run_commands(text, capsys)
+
+
+# Blocks that need a cluster or a framework; tests/rows and tests/stopping run what they show.
+ELSEWHERE = ("tcp://", "Trainer(")
+
+
+@pytest.mark.usefixtures("two_learners")
+@pytest.mark.parametrize("page", ["index", "gate", "scale", "stopping"])
+def test_page_runs(here: Path, page: str) -> None:
+    names = given_names(20_000 if page in ("gate", "stopping") else 1_000)  # these two have to tell
+    result = bf.estimate(names["X"], names["y"])
+    (here / "floor.json").write_text(result.to_json())
+    np.save(here / "X.npy", names["X"])
+    pd.DataFrame(names["X"]).assign(label=names["y"]).rename(columns=str).to_parquet(here / "table.parquet")
+    names |= {"np": np, "bf": bf, "result": result, "error": 0.2, "n_samples": 5_000, "train_one_epoch": lambda: None}
+    blocks = [
+        block
+        for block in python_blocks((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"))
+        if not any(word in block for word in ELSEWHERE)
+    ]
+    assert blocks
+    for block in blocks:
+        exec(compile(block, f"{page}.md", "exec"), names)
+    if page == "gate":
+        names["test_model_is_at_the_floor"]()
