@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -581,6 +582,7 @@ def test_a_curve_that_does_not_slow_down_reaches_as_far_as_was_learned() -> None
     unending = evidence(**losses, **errors)
     assert unending.late == pytest.approx(0.2 / 0.3)
     assert judge(unending, 0.95).low == 0  # 0.3 were learned, and 0.2 are left
+    assert judge(replace(unending, unsettled=0.04), 0.95).high == pytest.approx(unending.error)  # ... or it ends here
 
     def replaced(share: float) -> Evidence:
         """With labels replaced by uniform draws: errors move toward 1/2, log-losses' falls shrink."""

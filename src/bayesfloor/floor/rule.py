@@ -174,24 +174,32 @@ class Evidence:
             "sampling": self.sampling,
             "claimed": self.claimed,
             "unsettled": max(0.0, self.unsettled),
-            "unslowed": self._left_to_learn(*_UNSLOWED),
+            "unslowed": self.unslowed * self._to_learn,
             "columns": self.error * min(1.0, self.n_features / self.n),
             "hidden": (1 - self.signal) * self.error,
         }
 
     @property
+    def unslowed(self) -> float:
+        """From 0, the curve slows down as curves do that end soon, to 1, it hardly does."""
+        return self._goes_on(*_UNSLOWED)
+
+    @property
     def unending(self) -> float:
         """What may still be learned where the curve does not slow down at all: as much as was."""
-        return self._left_to_learn(*_UNENDING)
+        return self._goes_on(*_UNENDING) * self._to_learn
 
-    def _left_to_learn(self, persistence: tuple[float, float], late: tuple[float, float]) -> float:
-        """As much as was learned, at most the error, times two ramps: from none to all of it.
+    @property
+    def _to_learn(self) -> float:
+        """As much as was learned, at most the error.
 
-        Labels that are replaced by uniform draws shrink it as they shrink what there is to learn, and leave both ramps
-        where they are.
+        Labels that are replaced by uniform draws shrink it as they shrink what there is to learn, and leave
+        `persistence` and `late` where they are.
         """
-        learned = self.signal * max(0.0, min(self.error, self.majority - self.error))
-        return learned * _ramp(self.persistence, *persistence) * _ramp(self.late, *late)
+        return self.signal * max(0.0, min(self.error, self.majority - self.error))
+
+    def _goes_on(self, persistence: tuple[float, float], late: tuple[float, float]) -> float:
+        return _ramp(self.persistence, *persistence) * _ramp(self.late, *late)
 
     @property
     def persistence(self) -> float:
@@ -297,6 +305,8 @@ def judge(evidence: Evidence, confidence_level: float, most: float | None = None
     below, above = (arm(evidence, rule[side], rule["levels"], confidence_level) for side in ("below", "above"))
     # A curve that does not slow down at all says nothing of where it ends; problems with a known floor have few such.
     below = max(below, evidence.unending)
+    # Nor does a curve that hardly slows down say that it will go on: it may end here, at the library's error.
+    above = max(above, evidence.unslowed * (evidence.error - floor))
     # The largest share is itself only known up to sampling noise: the interval may pass it, the floor may not.
     most = 1 - 1 / evidence.n_classes if most is None else most
     return Judgement(floor, max(0.0, floor - below), min(most, floor + above))
@@ -334,7 +344,8 @@ def doubt_arms(evidence: Evidence, error: float, claimed: float, unsettled: floa
     signs = {name: share * value for name, value in whole.items()}
     signs.update(sampling=0.0, claimed=claimed, unsettled=max(0.0, unsettled))
     below, above = (sum(w * signs[name] for name, w in _rule()[side]["signs"].items()) for side in ("below", "above"))
-    return max(float(below), share * evidence.unending), float(above)
+    corrected = unsettled_weight() * signs["unsettled"]
+    return max(float(below), share * evidence.unending), max(float(above), evidence.unslowed * corrected)
 
 
 def highest_level() -> float:
