@@ -19,6 +19,7 @@ from scipy.optimize import linprog
 from scipy.stats import norm
 
 import random_problems
+from bayesfloor.floor.ceiling import cutting_level
 from bayesfloor.floor.curve import Curve
 from bayesfloor.floor.rule import BEYOND, Evidence, judge, point
 from bayesfloor.utils.intervals import share_error, upper_limit
@@ -153,8 +154,8 @@ def judged(records: list[dict], rule: dict) -> np.ndarray:
     for r in records:
         with patch("bayesfloor.floor.rule._rule", return_value=rule):
             judgement = judge(evidence(r), 0.95)
-        floor = min(judgement.floor, ceiling(r, 0.95))
-        found.append((floor, min(judgement.low, floor), max(floor, min(judgement.high, ceiling(r, 0.975)))))
+        floor, most = min(judgement.floor, ceiling(r, 0.95)), ceiling(r, cutting_level(0.95))
+        found.append((floor, min(judgement.low, floor), max(floor, min(judgement.high, most))))
     return np.array(found)
 
 

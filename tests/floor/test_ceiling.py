@@ -413,7 +413,7 @@ def test_copies_of_scores_count_once() -> None:
     assert below <= binom.ppf(0.9999, 40, 0.05)
 
 
-def test_the_interval_ends_at_the_ceiling_of_half_the_risk(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_interval_ends_at_the_ceiling_of_a_tenth_of_its_risk(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))
     y = X[:, 0] + rng.normal(size=200) > 0
@@ -424,8 +424,8 @@ def test_the_interval_ends_at_the_ceiling_of_half_the_risk(monkeypatch: pytest.M
         "bayesfloor.floor._estimate._held_out", lambda *_: HeldOut(np.array([30, 30]), np.array([150, 150]))
     )
     result = estimate(X, y, **FAST)
-    assert free.interval.high > upper_limit(60, 300, 0.975)
-    assert result.interval.high == pytest.approx(upper_limit(60, 300, 0.975))
+    assert free.interval.high > upper_limit(60, 300, 0.995)
+    assert result.interval.high == pytest.approx(upper_limit(60, 300, 0.995))
     assert result.interval.low <= result.floor <= result.ceiling == pytest.approx(upper_limit(60, 300, 0.95))
 
 

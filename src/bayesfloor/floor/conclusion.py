@@ -17,7 +17,7 @@ from ..rows.dataset import Dataset
 from ..rows.labels import plain
 from ..utils.intervals import ConfidenceInterval
 from .abstention import decline_points
-from .ceiling import HeldOut, Test, ceiling
+from .ceiling import HeldOut, Test, ceiling, cutting_level
 from .costs import CostMatrix, lowest_cost
 from .curve import FRACTIONS, Curve
 from .doubts import doubts, training_rows
@@ -98,8 +98,7 @@ def conclude(
     )
     judgement = judge(evidence, confidence_level)
     certified = ceiling(counted.held_out, priors, confidence_level)
-    # The upper end of a two-sided interval has half of the risk, and so has the limit it may not pass.
-    most = ceiling(counted.held_out, priors, (1 + confidence_level) / 2)
+    most = ceiling(counted.held_out, priors, cutting_level(confidence_level))
     floor = judgement.floor if certified is None else min(judgement.floor, certified)
     high = judgement.high if most is None else min(judgement.high, most)
     classes = tuple(plain(data.classes))

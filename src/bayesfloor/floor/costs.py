@@ -10,6 +10,7 @@ from .._types import Floats
 from ..errors import ParameterError
 from ..utils.checks import brief
 from ..utils.intervals import ConfidenceInterval
+from .ceiling import cutting_level
 from .decisions import NAME_ONE, ByGain, Decisions
 from .predictions import Predictions
 
@@ -191,7 +192,7 @@ def lowest_cost(
         deviation = float(np.sqrt(max(0.0, (paid**2 @ said.weights).mean() - (paid @ said.weights).mean() ** 2)))
     evidence, judged = said.lowest(rule, gains, costs.most, all_rows, deviation)
     level = said.confidence_level
-    certified, most = (_ceiling(costs, said, at) for at in (level, (1 + level) / 2))
+    certified, most = (_ceiling(costs, said, at) for at in (level, cutting_level(level)))
 
     def in_unit(loss: float) -> float:
         return unavoidable + scale * loss
