@@ -13,7 +13,7 @@ from bayesfloor import problems
 
 
 def words(n: int = 400, seed: int = 0):
-    return problems.get("words", spread=0.5).sample(n, random_state=seed)
+    return problems.get("words").sample(n, random_state=seed)
 
 
 def matrix(n: int = 240, d: int = 400, seed: int = 0):
@@ -31,7 +31,7 @@ def few_learners(use_learners):
 
 def test_the_floor_of_words_is_found(use_learners) -> None:
     use_learners("linear", "gaussian", "trees", "neighbours")
-    problem = problems.get("words", spread=0.5)
+    problem = problems.get("words")
     texts, y = problem.sample(900, random_state=0)
     result = bf.estimate(texts, y, n_jobs=1, effort="fast")
     assert result.interval.low <= problem.bayes_error <= result.interval.high

@@ -95,7 +95,7 @@ def test_kernels_solve_the_ridge_regression_they_are():
 def test_the_forest_is_as_good_as_scikit_learns():
     from sklearn.ensemble import ExtraTreesClassifier
 
-    X, y = bf.problems.get("mixture_10d", n_classes=4).sample(3000, 0)
+    X, y = bf.problems.get("mixture_10d").sample(3000, 0)
     ours = Forest.grow(X[:1000], y[:1000], 100, 3, 3, 0)
     theirs = ExtraTreesClassifier(100, min_samples_leaf=3, max_features=3, random_state=0).fit(X[:1000], y[:1000])
     truth = np.arange(2000), y[1000:]
