@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.naive_bayes import GaussianNB
 
 import bayesfloor as bf
 from fuzz.outcomes import attempt
@@ -195,6 +196,7 @@ _ALSO: dict[str, dict[str, Any]] = {
     "column_values": {"y": _labels(), "effort": "fast", "n_jobs": 1},
     "compare_features": {"effort": "fast", "n_jobs": 1},
     "noise_check": {"rhos": [0.5], "effort": "fast", "n_jobs": 1},
+    "classical.cross_validated_error": {"classifier": GaussianNB()},  # the forest it has takes seconds
     "compare": {"error": 0.3, "n_test": 100},
     "gate": {"error": 0.3, "n_test": 100},
     "testing.assert_at_floor": {"error": 0.2, "n_test": 5, "cannot_tell": "pass"},
@@ -233,8 +235,6 @@ def _usual(name: str, folder: Path) -> tuple[dict[str, Any], str]:
     """Values for the parameters that a function needs; and the first that has none here."""
     known = _given(folder)
     if name == "bounds.held_out_bound":
-        from sklearn.naive_bayes import GaussianNB
-
         known["classifiers"] = [GaussianNB()]
     needed = [
         parameter.name
