@@ -4,6 +4,7 @@ import re
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from importlib.util import find_spec
@@ -66,17 +67,14 @@ def render(
     missing = [name for name in ("jinja2", "matplotlib") if find_spec(name) is None]
     if missing:
         raise ParameterError(f"the report needs {' and '.join(missing)}: pip install {' '.join(missing)}")
-    from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters.update(share=_share, points=_points, text=_text, label=_label, whole=_whole)
-    source = files(__package__).joinpath("templates", "report.html.j2").read_text(encoding="utf-8")
+    source, template = _template()
     embedded, complete = _embed(result)
     name = None if table is None else str(getattr(table, "name", "the frame"))
     columns = [] if table is None or hasattr(table, "iloc") else list(table.columns)
     hardest, suspects = (_number_rows(rows, result, table) for rows in (frames.hardest_rows, frames.suspects_rows))
-    page: str = environment.from_string(source).render(
+    page: str = template.render(
         title=_text(title) if title else f"The floor of {_text(name)}" if name else "The floor",
         policy=_policy(source),
         result=result,
@@ -107,6 +105,17 @@ def render(
         complete=complete,
     )
     return page
+
+
+@cache
+def _template() -> tuple[str, Any]:
+    """The template as it is written, and compiled: that takes longer than to fill it in."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters.update(share=_share, points=_points, text=_text, label=_label, whole=_whole)
+    source = files(__package__).joinpath("templates", "report.html.j2").read_text(encoding="utf-8")
+    return source, environment.from_string(source)
 
 
 def _pictures(
