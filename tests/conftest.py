@@ -31,6 +31,27 @@ def two_learners() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module")
+def few_patches() -> Iterator[None]:
+    """Pictures are seen by kinds of patches from few of them, and by the cheapest of their own learners."""
+    from bayesfloor.library import images
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(images, "_PATCHES", 4_000)
+        patch.setattr(images.Images, "learners", {"kernel of pixels": images.IMAGE_LEARNERS["kernel of pixels"]})
+        yield
+
+
+@pytest.fixture(scope="module")
+def naive_texts() -> Iterator[None]:
+    """Texts have naive Bayes beside the library, and not the learners that take longer."""
+    from bayesfloor.library import sparse_columns
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sparse_columns, "LEARNERS", {"naive bayes": sparse_columns.LEARNERS["naive bayes"]})
+        yield
+
+
 @pytest.fixture
 def use_learners(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Says which learners the library has in one test; called without names, it has all of them."""
@@ -43,6 +64,16 @@ def use_learners(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 def whole_library(use_learners: Callable[..., None]) -> None:
     """For one test of a file with two learners: all of them."""
     use_learners()
+
+
+@pytest.fixture
+def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages with empty pictures, for tests of their words: drawing those of one page takes a second."""
+
+    def empty(*_: Any, name: str, **__: Any) -> str:
+        return f'<svg role="img" aria-label="{name}"></svg>'
+
+    monkeypatch.setattr("bayesfloor.report.pictures.page_svg", empty)
 
 
 @pytest.fixture(scope="session")
