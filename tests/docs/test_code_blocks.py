@@ -92,7 +92,7 @@ def run_commands(text: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.fixture
-def here(two_learners: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def here(two_learners: None, few_patches: None, naive_texts: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     plt.switch_backend("agg")
     yield tmp_path
