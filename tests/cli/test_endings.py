@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from bayesfloor import read_table
+from one_process import run_each
 
 _ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 
@@ -29,14 +30,14 @@ def table(tmp_path: Path) -> Path:
     return tmp_path / "data.csv"
 
 
-@pytest.mark.parametrize("address", ["nonsense", "tcp://host:port", "foo://10.0.0.1:8786", "tcp://127.0.0.1:99999999"])
-def test_an_address_that_is_none(table: Path, address: str) -> None:
+def test_an_address_that_is_none(table: Path) -> None:
     pytest.importorskip("distributed")
-    done = run("estimate", str(table), "--target", "label", "--scheduler", address)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    (line,) = done.stderr.splitlines()
-    assert line.startswith(f"bayesfloor: error: '{address}' is no address of a scheduler")
+    addresses = ["nonsense", "tcp://host:port", "foo://10.0.0.1:8786", "tcp://127.0.0.1:99999999"]
+    endings = run_each([["estimate", str(table), "--target", "label", "--scheduler", one] for one in addresses])
+    for address, ending in zip(addresses, endings, strict=True):
+        assert (ending.status, ending.out) == (2, "")
+        (line,) = ending.err.splitlines()
+        assert line.startswith(f"bayesfloor: error: '{address}' is no address of a scheduler")
 
 
 def test_standard_output_is_closed() -> None:

@@ -1,8 +1,6 @@
 """Damaged Arrow and Parquet files: an error that names the file, never memory that is not the file's."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +12,7 @@ from pyarrow import feather
 
 from bayesfloor import DataError
 from bayesfloor.tables.open import n_rows_of, open_table
+from one_process import run_each
 
 N = 60
 COLOURS = ["red", "green", "blue"]
@@ -69,38 +68,35 @@ def with_packed_index(data: bytes) -> bytes:
     return patched(data, packed, 0, b"\xff")
 
 
-@pytest.mark.parametrize("form", ["file", "stream"])
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        (lambda data: with_label_offset(data, 2_000_000_000), r"offset.*out of bounds: 2000000000"),
-        (lambda data: with_label_offset(data, 4_000), r"offset.*out of bounds: 4000"),
-        (lambda data: patched(data, CODES.astype(np.int8).tobytes(), 7, b"\x63"), r"indices.*out of bounds: 99"),
-        (lambda data: patched(data, offsets(COLOURS), 12, b"\x00\x94\x35\x77"), r"Dictionary array invalid.*offset"),
-    ],
-    ids=["far offset", "near offset", "index", "offset in a dictionary"],
-)
-def test_what_is_out_of_range_is_refused(tmp_path: Path, form: str, damage, message: str) -> None:
-    path = tmp_path / ("t.feather" if form == "file" else "t.arrow")
-    path.write_bytes(damage(arrow_bytes(form)))
-    refused_by_command(path, message)
+# What is wrong, the damage to the bytes of an Arrow file, and what is to be said of it.
+DAMAGES = {
+    "far offset": (lambda data: with_label_offset(data, 2_000_000_000), r"offset.*out of bounds: 2000000000"),
+    "near offset": (lambda data: with_label_offset(data, 4_000), r"offset.*out of bounds: 4000"),
+    "index": (lambda data: patched(data, CODES.astype(np.int8).tobytes(), 7, b"\x63"), r"indices.*out of bounds: 99"),
+    "offset in a dictionary": (
+        lambda data: patched(data, offsets(COLOURS), 12, b"\x00\x94\x35\x77"),
+        r"Dictionary array invalid.*offset",
+    ),
+}
 
 
-def test_index_out_of_range_in_parquet(tmp_path: Path) -> None:
+def test_what_is_out_of_range_is_refused(tmp_path: Path) -> None:
+    """By the command, in a process that is not ours: where a file is trusted, it may end by a signal."""
+    said = {}
+    for form, ending in (("file", "feather"), ("stream", "arrow")):
+        for name, (damage, message) in DAMAGES.items():
+            path = tmp_path / f"{name.replace(' ', '_')}.{ending}"
+            path.write_bytes(damage(arrow_bytes(form)))
+            said[path] = message
     (tmp_path / "t.parquet").write_bytes(with_packed_index(parquet_bytes()))
-    refused_by_command(tmp_path / "t.parquet", r"indices.*out of bounds: 3")
-
-
-def refused_by_command(path: Path, message: str) -> None:
-    """In a process of its own: where the file is trusted, it may end by a signal."""
-    run = subprocess.run(
-        [sys.executable, "-m", "bayesfloor", "estimate", path, "--target", "label"], capture_output=True, timeout=300
-    )
-    assert run.returncode == 2, run.stderr
-    assert run.stdout == b""
-    assert SECRET.encode() not in run.stderr
-    [line] = run.stderr.decode("ascii").splitlines()
-    assert re.fullmatch(rf"bayesfloor: error: {path.name} is damaged or cut short \(.*{message}.*\)", line), line
+    said[tmp_path / "t.parquet"] = r"indices.*out of bounds: 3"
+    endings = run_each([["estimate", str(path), "--target", "label"] for path in said])
+    for (path, message), ending in zip(said.items(), endings, strict=True):
+        assert (ending.status, ending.out) == (2, ""), (path.name, ending)
+        assert SECRET not in ending.err
+        [line] = ending.err.splitlines()
+        assert line.isascii()
+        assert re.fullmatch(rf"bayesfloor: error: {path.name} is damaged or cut short \(.*{message}.*\)", line), line
 
 
 @pytest.mark.parametrize("name", ["t.feather", "t.arrow", "t.parquet"])
