@@ -28,6 +28,7 @@ def run(capsys, *arguments: str) -> tuple[int, str, str]:
     return status, out, err
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_columns(folder, capsys) -> None:
     status, out, _ = run(capsys, "columns", "data.csv", "--target", "label", *FAST)
     assert status == 0

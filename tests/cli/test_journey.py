@@ -151,6 +151,7 @@ def follow(message: str, command: list[str]) -> list[str]:
     return [*command, *(part for name in dropped[-1:] for part in ("--drop", name))]
 
 
+@pytest.mark.usefixtures("without_pictures")
 @pytest.mark.parametrize("make", TABLES, ids=lambda make: make.__name__)
 def test_from_a_messy_file_to_a_page(make, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)

@@ -57,6 +57,7 @@ def test_shares_are_chosen(saved, capsys) -> None:
     assert "choose among" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_the_page_has_the_sections(csv, two_learners, tmp_path, capsys) -> None:
     page, predictions = tmp_path / "page.html", tmp_path / "preds.csv"
     predictions.write_text("y_pred\n" + "yes\n" * 240)

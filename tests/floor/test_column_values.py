@@ -194,7 +194,7 @@ def test_groups_of_rows_and_priors(two_learners, frame) -> None:
     assert values.result.priors == (0.5, 0.5)
 
 
-def test_json_frame_page_and_picture(values, tmp_path) -> None:
+def test_json_frame_page_and_picture(values, tmp_path, request) -> None:
     import matplotlib.pyplot as plt
 
     read = json.loads(values.to_json())
@@ -212,6 +212,7 @@ def test_json_frame_page_and_picture(values, tmp_path) -> None:
     page = values.to_html()
     assert 'id="worth"' in page
     assert page.count('<td data-name="verdict">golden</td>') == 1
+    request.getfixturevalue("without_pictures")  # what follows is about words
     assert 'id="worth"' not in values.result.to_html()
     assert values.to_html(tmp_path / "a.html").exists()
     with pytest.raises(TypeError, match="column_values must be what column_values returns"):

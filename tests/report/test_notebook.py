@@ -120,6 +120,7 @@ def test_arrays_are_counted(two_learners) -> None:
     assert set(from_scores(P, y, n_jobs=1).hardest_rows_frame(5).index) <= set(range(1000, 1200))
 
 
+@pytest.mark.usefixtures("without_pictures")
 @pytest.mark.parametrize("kind", ["table", "frame"])
 def test_the_page_has_the_values_of_rows(result, frame, kind: str) -> None:
     given = table_from_frame(frame, target="t") if kind == "table" else frame
@@ -134,6 +135,7 @@ def test_the_page_has_the_values_of_rows(result, frame, kind: str) -> None:
     assert 'data-name="values"' not in render(result)
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_the_page_of_a_file_has_the_values_of_rows(two_learners, frame, tmp_path) -> None:
     gappy = frame.reset_index(drop=True)
     gappy.loc[::7, "t"] = None
