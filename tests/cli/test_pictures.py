@@ -10,6 +10,7 @@ from bayesfloor import problems
 from bayesfloor.cli.main import main
 
 Image = pytest.importorskip("PIL.Image")
+pytestmark = pytest.mark.usefixtures("two_learners", "few_patches")
 
 
 @pytest.fixture(scope="module")

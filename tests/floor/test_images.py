@@ -9,12 +9,21 @@ import pytest
 import bayesfloor as bf
 from bayesfloor import problems
 from bayesfloor.floor.raw import open_raw
+from bayesfloor.library import images
 
 
 @pytest.fixture(scope="module")
 def blobs():
     X, y = problems.get("blobs").sample(400, random_state=0)
     return X, y, bf.estimate(X, y, kind="images", effort="fast", n_jobs=1)
+
+
+@pytest.fixture
+def cheap(use_learners, monkeypatch) -> None:
+    """Two learners, one of pictures, and few patches: where it does not matter how good they are."""
+    use_learners("gaussian", "additive")
+    monkeypatch.setattr(images, "_PATCHES", 4_000)
+    monkeypatch.setattr(images.Images, "learners", {"kernel of pixels": images.IMAGE_LEARNERS["kernel of pixels"]})
 
 
 def test_the_floor_of_blobs(blobs):
@@ -41,6 +50,7 @@ def test_every_layout_gives_the_same_answer(blobs):
     np.testing.assert_allclose(again.posterior, result.posterior[order], atol=1e-3)
 
 
+@pytest.mark.usefixtures("cheap")
 def test_units_of_pixels_do_not_matter():
     X = np.random.default_rng(0).integers(0, 256, (60, 9, 7)).astype(np.uint8)
     raw, _ = open_raw(X, "images")
@@ -56,6 +66,7 @@ def test_units_of_pixels_do_not_matter():
     assert views[0].columns.shape == views[1].columns.shape
 
 
+@pytest.mark.usefixtures("cheap")
 def test_colour_takes_part():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 200)
@@ -90,6 +101,7 @@ def test_other_refusals():
         bf.estimate(np.random.default_rng(0).random((40, 8, 8)), y[1:], kind="images")
 
 
+@pytest.mark.usefixtures("cheap")
 def test_large_pictures_become_smaller(blobs):
     X, y, _ = blobs
     large = np.kron(X[:60], np.ones((1, 6, 6)))
@@ -97,6 +109,7 @@ def test_large_pictures_become_smaller(blobs):
     assert any("96 x 96 pixels were made 48 x 48" in note for note in result.notes)
 
 
+@pytest.mark.usefixtures("cheap")
 def test_pictures_that_are_all_alike():
     with pytest.raises(bf.DataError, match="all 60 pictures are alike"):
         bf.estimate(np.ones((60, 8, 8)), np.arange(60) % 2, kind="images", effort="fast", n_jobs=1)
@@ -119,6 +132,7 @@ def test_the_page_shows_the_rows_to_look_at(blobs):
     assert Image.open(BytesIO(b64decode(shown[0]))).size == (16, 16)
 
 
+@pytest.mark.usefixtures("cheap")
 def test_a_folder_names_its_files(tmp_path, blobs):
     Image = pytest.importorskip("PIL.Image")
     X, y, _ = blobs

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("two_learners")
 
 
 @pytest.fixture(scope="module")
-def done(two_learners, tmp_path_factory) -> Path:
+def done(two_learners, few_patches, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("docs")
     assert main(["all", *QUICK, "--quiet", "--out", str(out)]) == 0
     return out
