@@ -136,9 +136,10 @@ def test_killed_run_resumes_to_the_same_table(tmp_path: Path, capsys) -> None:
     process.wait()
     written = path.read_bytes().count(b"\n")
     assert written > 5
-    run_again = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    command[command.index(str(path))] = str(tmp_path / "other.jsonl")
     command[command.index("2")] = "1"
+    assert main(command[3:]) == 0
+    run_again = capsys.readouterr().out
+    command[command.index(str(path))] = str(tmp_path / "other.jsonl")
     assert main(command[3:]) == 0
     fresh = capsys.readouterr().out
 

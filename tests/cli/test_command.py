@@ -338,9 +338,10 @@ def test_gate(saved, folder, capsys, error: str, n_test: str, exit_code: int, sa
     about = json.loads(out)
     assert (status, about["exit_code"], about["passed"]) == (exit_code, exit_code, exit_code == 0)
     assert FloorResult.from_json(json.dumps(about["result"])).floor == 0.12
-    process = python(*arguments)
-    process.communicate()
-    assert process.returncode == exit_code
+    if exit_code == 5:  # one for all of them: the process ends with what `main` returns
+        process = python(*arguments)
+        process.communicate()
+        assert process.returncode == exit_code
 
 
 def test_the_gate_estimates_by_itself(folder, capsys) -> None:
