@@ -710,6 +710,20 @@ def test_a_column_that_varies_in_hardly_any_row_does_no_harm(large):
 # --- when things go wrong -----------------------------------------------------------------------------------
 
 
+def quick_to_start(client):
+    """Workers do not load scikit-learn, to limit its threads, before their first task: it takes them two seconds."""
+
+    class Quick(distributed.WorkerPlugin):  # defined here, so that it is sent whole: workers cannot import this file
+        def setup(self, worker):
+            from threadpoolctl import ThreadpoolController
+
+            from bayesfloor.rows import dask_workers
+
+            dask_workers._libraries = ThreadpoolController
+
+    client.register_plugin(Quick(), name="quick")
+
+
 @pytest.fixture
 def fragile(tmp_path):
     """Blocks on a cluster of their own, given up as soon as they have killed two workers."""
@@ -723,6 +737,7 @@ def fragile(tmp_path):
         killer = threading.Thread(target=_kill_the_doomed, args=(cluster.workers, tmp_path, over))
         killer.start()
         try:
+            quick_to_start(client)
             X, y = two_gaussians()
             there, *_ = blocks_from_dask(da.from_array(X, chunks=(UNEVEN, 3)), y, client=client)
             client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 1))
@@ -884,6 +899,7 @@ def test_workers_with_other_code_are_named(other_code, doomed):
 def test_a_lost_scheduler_is_named_with_the_stage(doomed):
     client, scheduler = doomed
     address = client.scheduler.address
+    quick_to_start(client)
     X, y = two_gaussians()
     blocks, *_ = blocks_from_dask(da.from_array(X, chunks=(30, 3)), y, client=client)
 
@@ -904,6 +920,7 @@ def test_a_lost_scheduler_is_named_with_the_stage(doomed):
 
 def test_a_lost_scheduler_ends_training(doomed):
     client, scheduler = doomed
+    quick_to_start(client)
 
     def first_only(shared, item):
         import threading
