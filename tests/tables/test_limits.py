@@ -67,7 +67,7 @@ def test_names_of_columns_are_not_compared_with_each_other(tmp_path: Path) -> No
 
 def test_a_wide_file_is_read(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(12, 5000)).round(3)).add_prefix("x").assign(label=list("ab") * 6)
+    frame = pd.DataFrame(rng.normal(size=(12, 2000)).round(3)).add_prefix("x").assign(label=list("ab") * 6)
     frame.to_csv(tmp_path / "wide.csv", index=False)
     table = read_table(tmp_path / "wide.csv", target="label")
     assert np.array_equal(table.X, frame.drop(columns="label").to_numpy())
