@@ -85,6 +85,7 @@ def test_classifiers_of_the_user_see_the_texts() -> None:
     assert "mine" in {score.learner for score in result.learners}
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_text_beside_other_columns_and_what_names_a_row(tmp_path) -> None:
     texts, y = words(200)
     rng = np.random.default_rng(0)
@@ -119,6 +120,7 @@ def test_text_beside_other_columns_and_what_names_a_row(tmp_path) -> None:
     assert next(iter(both.excerpts.values())).strip("“”…") in page
 
 
+@pytest.mark.usefixtures("without_pictures")
 def test_pages_quote_texts_cut_and_escaped() -> None:
     texts, y = words(120)
     texts = [f"<img src=x onerror=alert(1)> {text} " + "tail " * 500 for text in texts]

@@ -303,9 +303,10 @@ def test_a_checkpoint_goes_on_where_it_was() -> None:
     assert half.status == "training"
 
 
-def test_a_result_brings_its_interval() -> None:
+def test_a_result_brings_its_interval(use_learners) -> None:
     from bayesfloor import estimate, problems
 
+    use_learners("gaussian", "additive")
     result = estimate(*problems.get("mixture_2d").sample(300, random_state=1), effort="fast", n_jobs=1)
     stopping = FloorStopping(result, min_delta=0.2)
     assert (stopping.floor, stopping.interval) == (result.floor, result.interval)
