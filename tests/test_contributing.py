@@ -26,7 +26,7 @@ def test_rooms_of_the_map_are_those_of_the_package() -> None:
     assert named == rooms
 
 
-@pytest.mark.usefixtures("two_learners")
+@pytest.mark.usefixtures("two_learners", "without_pictures")
 def test_the_walk_is_the_way_of_a_call(tmp_path: Path) -> None:
     walk = re.findall(r"^\d+\. `([\w/]+\.py)`", text(), flags=re.MULTILINE)
     assert 8 <= len(walk) <= 11

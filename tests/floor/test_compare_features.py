@@ -19,6 +19,7 @@ def rows(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return np.column_stack([rng.normal(size=n) + y, rng.normal(size=n) + 2 * y, rng.normal(size=n)]), y
 
 
+@pytest.mark.usefixtures("two_learners")  # which are right for Gaussian columns
 def test_a_new_column_lowers_the_floor_by_what_is_known() -> None:
     X, y = rows(800, 0)
     found = bf.compare_features(X[:, :1], X[:, :2], y, **FAST)
