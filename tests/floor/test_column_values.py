@@ -95,7 +95,7 @@ def test_intervals_of_small_losses_are_narrow() -> None:
 @pytest.mark.parametrize("name", list(column_problems.PROBLEMS))
 def test_losses_are_held(name: str) -> None:
     held = total = 0
-    for seed in range(20):
+    for seed in range(8):
         problem, values = values_of(name, 1000, 1000 + seed)
         held += sum(problem.loss(c.name) - 1e-9 <= c.loss_interval.high for c in values.columns)
         held -= sum(problem.loss(c.name) + 1e-9 < c.loss_interval.low for c in values.columns)
