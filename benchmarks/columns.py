@@ -11,6 +11,7 @@ import json
 import time
 from collections import Counter
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
@@ -36,7 +37,8 @@ def run(number: int) -> Record:
 def run_random(number: int) -> Record:
     """A sample of a random problem."""
     rows = int(np.random.default_rng([22, number]).choice(CALIBRATION_ROWS))
-    return figures(number, random_problem(number), rows, number)
+    with patch("bayesfloor.floor.paired._TRAINED", 1.0):  # arms as counting makes them
+        return figures(number, random_problem(number), rows, number)
 
 
 def figures(number: int, problem: ColumnProblem, rows: int, seed: int) -> Record:
@@ -93,9 +95,10 @@ def holds(figures: list[float], truth: float) -> bool:
 
 
 def needed(records: list[Record], key: str) -> np.ndarray:
-    """How many times its arm each estimate is from the truth."""
+    """By how much each arm would have to be longer to hold the truth; the upper one is counted from 0 at least."""
     found = [(column[key], column[f"true_{key}"]) for record in records for column in record["columns"]]
-    return np.array([abs(value - truth) / (high - value) for (value, _, high), truth in found])
+    above = [(truth - max(0.0, value), value - truth, high - max(0.0, value)) for (value, _, high), truth in found]
+    return np.array([max(up, down, 0.0) / arm for up, down, arm in above])
 
 
 def calibration(records: list[Record]) -> str:

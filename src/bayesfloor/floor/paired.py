@@ -20,7 +20,7 @@ __all__ = ["Difference", "Errors", "RowWeights", "difference"]
 
 _SURELY = 3.0  # standard errors of a difference from which on it is corrected in full
 # Other training rows would have made other models, which counting the errors of these cannot see: what 95 % of 600
-# losses in random problems need (`benchmarks/columns.py calibrate`: 1.13).
+# losses in random problems need (`benchmarks/columns.py calibrate`: 1.11).
 _TRAINED = 1.15
 _ADDED = 2.0  # rows on which one of the two errs, added to those that were counted
 
