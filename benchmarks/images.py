@@ -23,6 +23,7 @@ from bayesfloor.utils.sources import source_key
 from records import read_records, run_missing
 
 RESULTS = Path(__file__).parent / "results"
+DATA = RESULTS.parents[1] / "data"
 RECORDS, OUT = RESULTS / "images.jsonl", RESULTS / "images.md"
 REACHED = {"mnist": 0.002, "fashion_mnist": 0.045}
 SEEDS, ROWS = 60, 2_000  # of each problem with a known floor
@@ -163,7 +164,7 @@ def main() -> None:
     """Run what is missing, or write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("step", choices=("run", "write"))
-    parser.add_argument("--data", type=Path, default=Path("data"))
+    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--only", default="", help="tasks whose description has this text")
     options = parser.parse_args()
     if options.step == "run":

@@ -38,7 +38,7 @@ from bayesfloor.problems.families import draw_labels
 from random_problems import Drawn, log_uniform
 
 ROOT = Path(__file__).parents[1]
-DATA = ROOT.parent / "shared" / "data"
+DATA = ROOT / "data"
 TEACHERS = ROOT / "build" / "teachers"  # not committed: `fit` makes them again
 RESULTS = ROOT / "benchmarks" / "results" / "teachers.md"
 
