@@ -92,8 +92,8 @@ def ceiling(held: HeldOut, priors: Floats | None, confidence_level: float) -> fl
 def cutting_level(confidence_level: float) -> float:
     """Level of the ceiling that cuts off an interval: it has a tenth of the interval's risk.
 
-    With half of it, the ceiling of a lucky sample cut off as many floors above the interval as its own arm misses, and
-    made the intervals of problems with a known floor shorter by 1 in 500.
+    The arm has half of the risk already: a ceiling with as much again would miss floors where held-out rows were easy
+    by chance, and it hardly ever ends before the arm does.
 
     Examples
     --------
