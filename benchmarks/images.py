@@ -76,6 +76,7 @@ def run_one(directory: Path, number: int) -> dict[str, Any]:
         "ceiling": result.ceiling,
         "error": result.evidence["error"],
         "curve": [[point.n_train, point.error] for point in result.learning_curve],
+        "evidence": result.evidence,
         "learners": [[s.name, round(s.error, 5), round(s.weight, 3)] for s in result.learners],
         **about,
         "code": source_key(),
