@@ -45,6 +45,7 @@ def run(number: int) -> Record:
         "ceiling": result.ceiling,
         "error": result.evidence["error"],
         "oracle": problem.oracle_error(texts, y),
+        "evidence": result.evidence,
         "seconds": round(time.process_time() - started, 1),
     }
 
