@@ -7,6 +7,11 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
+from bayesfloor import FloorResult
+from bayesfloor.floor.ceiling import cutting_level
+from bayesfloor.floor.rule import Evidence, judge
+from bayesfloor.utils.intervals import upper_limit
+
 Record = dict[str, Any]
 
 
@@ -27,6 +32,35 @@ def run_missing(path: Path, run: Callable[[int], Record], numbers: Iterable[int]
             file.write(json.dumps(record) + "\n")
             file.flush()
             print(record, flush=True)
+
+
+def figures(result: FloorResult) -> Record:
+    """What a result says, and all that the rule has judged it from; of rows that are independent."""
+    held = result.certificate
+    if held is None:
+        raise ValueError("nothing was certified")
+    return {
+        "floor": result.floor,
+        "low": result.interval.low,
+        "high": result.interval.high,
+        "ceiling": result.ceiling,
+        "wrong": held.errors,
+        "tested": held.tested,
+        "error": result.evidence["error"],
+        "evidence": result.evidence,
+    }
+
+
+def judge_again(record: Record, level: float = 0.95) -> Record:
+    """The same with floor and interval by the rule as it is now, as `estimate` gives them: not above the ceilings."""
+    evidence = Evidence(**record["evidence"])
+    ceiling, most = (
+        min(upper_limit(record["wrong"], record["tested"], at), 1 - 1 / evidence.n_classes)
+        for at in (level, cutting_level(level))
+    )
+    judgement = judge(evidence, level)
+    floor = min(judgement.floor, ceiling)
+    return {**record, "floor": floor, "low": min(judgement.low, floor), "high": max(floor, min(judgement.high, most))}
 
 
 def drop_other_libraries(path: Path, library: int) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import bayesfloor as bf
-from records import Record, read_records, run_missing
+from records import Record, figures, judge_again, read_records, run_missing
 
 RECORDS = Path(__file__).parent / "results" / "texts.jsonl"  # committed as it grows
 REAL = Path(__file__).parent / "results" / "texts_real.json"
@@ -39,13 +39,8 @@ def run(number: int) -> Record:
     return {
         "number": number,
         "problem": name,
-        "floor": result.floor,
-        "low": result.interval.low,
-        "high": result.interval.high,
-        "ceiling": result.ceiling,
-        "error": result.evidence["error"],
         "oracle": problem.oracle_error(texts, y),
-        "evidence": result.evidence,
+        **figures(result),
         "seconds": round(time.process_time() - started, 1),
     }
 
@@ -174,7 +169,7 @@ def main() -> None:
             if all(record["name"] != name for record in found):
                 found.append(real(options.folder, name))
                 REAL.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    text = page(read_records(RECORDS))
+    text = page([judge_again(record) for record in read_records(RECORDS)])
     print(text)
     if options.out is not None:
         options.out.write_text(text, encoding="utf-8")

@@ -11,6 +11,7 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from unittest.mock import patch
 
@@ -24,6 +25,8 @@ from bayesfloor.floor.curve import Curve
 from bayesfloor.floor.rule import BEYOND, Evidence, judge, point
 from bayesfloor.utils.intervals import share_error, upper_limit
 from floor_evidence import BEFORE, RECORDS, WORK, is_locked, read
+from images import RECORDS as PICTURES
+from records import read_records
 
 ROOT = Path(__file__).parents[1]
 RULE = ROOT / "src" / "bayesfloor" / "floor" / "floor_rule.json"
@@ -71,14 +74,27 @@ def huber(A: np.ndarray, target: np.ndarray, limits: np.ndarray) -> np.ndarray:
     return weights
 
 
-def fit_weights(given: list[Evidence], floors: np.ndarray) -> dict[str, float]:
-    """Weights of the terms."""
-    names = list(given[0].terms())
-    signal = np.array([e.signal for e in given])
-    A = signal[:, None] * np.array([[e.terms()[name] for name in names] for e in given])
-    base = np.array([e.signal * e.error + (1 - e.signal) * e.shrunk_majority for e in given])
+def fit_weight(name: str, given: list[Evidence], floors: np.ndarray, known: dict[str, float] | None = None) -> float:
+    """Weight of a term, beside those that are known."""
+    signal, terms = np.array([e.signal for e in given]), [e.terms() for e in given]
+    error, naive = (np.array([getattr(e, figure) for e in given]) for figure in ("error", "shrunk_majority"))
+    shift = np.array([sum(weight * t[other] for other, weight in (known or {}).items()) for t in terms])
+    base = signal * (error + shift) + (1 - signal) * naive
     limits = np.sqrt(FEW**2 + np.array([2 * e.sampling for e in given]) ** 2)
-    return dict(zip(names, huber(A, floors - base, limits).tolist(), strict=True))
+    return float(huber((signal * [t[name] for t in terms])[:, None], floors - base, limits)[0])
+
+
+def fit_weights(given: list[Evidence], floors: np.ndarray) -> dict[str, float]:
+    """Weight of what is unsettled; and where parametric learners lead, which only those of pictures are counted as."""
+    known = {"unsettled": fit_weight("unsettled", given, floors)}
+    return {**known, "parametric": fit_weight("parametric", *random_pictures(), known)}
+
+
+@cache
+def random_pictures() -> tuple[list[Evidence], np.ndarray]:
+    """What the library says of random templates (`images.py`), and their floors."""
+    found = [record for record in read_records(PICTURES) if record["what"] == "random"]
+    return [Evidence(**record["evidence"]) for record in found], np.array([record["truth"] for record in found])
 
 
 def fit_arm(signs: np.ndarray, reach: np.ndarray, level: float) -> np.ndarray:

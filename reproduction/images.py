@@ -33,12 +33,16 @@ def run(settings: Settings) -> Results:
     """Estimates at each radius, and the learned floor, on the training images."""
     shares = np.linspace(0.5, 1.5, 3) if settings.quick else np.linspace(0.4, 1.6, 13)
     results: Results = {"sets": {}, "notes": [], "published": list(_PUBLISHED), "papers_floor": _PAPERS_FLOOR}
+    kept = {} if settings.kept is None else settings.kept["sets"]
     for title, X, y in _images(settings, results["notes"]):
-        results["sets"][title] = _one(title, X, y, shares, settings)
+        found = dict(kept[title]) if title in kept else _balls(title, X, y, shares, settings)
+        _add_floors(found, X, y, settings)
+        results["sets"][title] = found
     return results
 
 
-def _one(title: str, X: NDArray[Any], y: NDArray[Any], shares: NDArray[Any], settings: Settings) -> Results:
+def _balls(title: str, X: NDArray[Any], y: NDArray[Any], shares: NDArray[Any], settings: Settings) -> Results:
+    """The paper's estimator, one ball size after another and as printed."""
     n_queries = min(len(X), 200 if settings.quick else 5_000)
     queries = np.random.default_rng(settings.seed).choice(len(X), min(len(X), 2_000), replace=False)
     distances = nearest_labels(X, y, _NEIGHBOUR, queries=np.sort(queries), n_jobs=settings.n_jobs)[1]
@@ -72,16 +76,22 @@ def _one(title: str, X: NDArray[Any], y: NDArray[Any], shares: NDArray[Any], set
             "same_balls": learner.leave_one_out_error_,
             "reliable": learner.reliable_,
         }
+    return found
+
+
+def _add_floors(found: Results, X: NDArray[Any], y: NDArray[Any], settings: Settings) -> None:
+    """The learned floors that are not there yet."""
     options: dict[str, Any] = {
         "effort": "fast" if settings.quick else "balanced",
         "random_state": settings.seed,
         "n_jobs": settings.n_jobs,
         "progress": settings.progress,
     }
-    found["learned floor"] = _figures(estimate(X, y, **options))
     side = math.isqrt(X.shape[1])
-    found[_AS_PICTURES] = _figures(estimate(X.reshape(-1, side, side), y, kind="images", **options))
-    return found
+    if "learned floor" not in found:
+        found["learned floor"] = _figures(estimate(X, y, **options))
+    if _AS_PICTURES not in found:
+        found[_AS_PICTURES] = _figures(estimate(X.reshape(-1, side, side), y, kind="images", **options))
 
 
 def _figures(result: FloorResult) -> Results:
@@ -257,4 +267,5 @@ EXPERIMENT = Experiment(
     run,
     draw,
     judge,
+    goes_on=True,
 )

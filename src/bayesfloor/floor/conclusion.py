@@ -85,7 +85,7 @@ def conclude(
 ) -> FloorResult:
     """Judge the floor, and put every figure beside what it rests on."""
     shares = data.priors if priors is None else priors
-    curve = counted.curve
+    curve, made = counted.curve, learned.fitted.library.representation
     evidence = Evidence.of(
         curve,
         n=independent_rows(data, priors, learned.groups),
@@ -95,6 +95,8 @@ def conclude(
         shrunk_majority=1 - float((shrunk_shares(data.class_counts) if priors is None else priors).max()),
         ball=counted.ball,
         raw=counted.raw,
+        pictures=made is not None and made.name == "images",
+        parametric=learned.parametric,
     )
     judgement = judge(evidence, confidence_level)
     certified = ceiling(counted.held_out, priors, confidence_level)
@@ -162,6 +164,7 @@ def _predictions(
         priors=priors,
         confidence_level=confidence_level,
         certifies=counted.is_plain,
+        parametric=evidence.parametric,
     )
 
 

@@ -48,6 +48,7 @@ def lowest_loss(
     *,
     n: int,
     n_features: int,
+    parametric: float,
     constant: float,
     shrunk_constant: float,
     most: float,
@@ -64,6 +65,8 @@ def lowest_loss(
     decisions : Decisions
     n, n_features : int
         Independent rows; columns.
+    parametric : float
+        As in `Evidence`.
     constant, shrunk_constant : float
         Loss of the best single decision for all rows, as counted and for shrunk class shares (`Evidence.majority`).
     most : float
@@ -84,6 +87,7 @@ def lowest_loss(
         curve,
         n=n,
         n_features=n_features,
+        parametric=parametric,
         n_classes=P[0][0].shape[1],
         majority=constant,
         shrunk_majority=shrunk_constant,

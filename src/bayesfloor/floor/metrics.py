@@ -162,6 +162,7 @@ def _balanced(said: Predictions) -> Metric:
         shrunk_shares=np.full(n_classes, 1 / n_classes),
         priors=None,
         confidence_level=said.confidence_level,
+        parametric=said.parametric,
     )
     evidence, judged = even.lowest(NAME_ONE, np.eye(n_classes), 1 - 1 / n_classes)
     test = said.test
@@ -228,6 +229,7 @@ def _f1(said: Predictions, c: int, label: Any) -> Metric:
         np.array([1 - share, share]),
         None,
         said.confidence_level,
+        parametric=said.parametric,
     )
     evidence, judged = reduced.lowest(rule, gains, 1.0, deviation=mean_deviation(adds, weights))
     missed, extra = (

@@ -43,6 +43,7 @@ _SURELY = 3.0  # standard errors
 # of real tables and of problems with a known floor.
 _UNSLOWED = (0.3, 0.7), (0.05, 0.3)
 _UNENDING = (0.5, 0.8), (0.1, 0.25)
+_SURE_EXCESS = 1.25  # of an error's sampling noise, at the interval's level
 DIMENSIONS = 4  # balls stay full up to about so many
 BEYOND = 4  # residuals beyond each end of an interval, so that its quantile is no single problem's
 BALL_CLASSES = 3  # ... and are as good as the best up to two
@@ -77,6 +78,10 @@ class Evidence:
         The same of a quarter and half, and of an eighth and a quarter.
     repeated : float
         What is claimed to be at stake where models of other folds name different classes; 0 if there was one choice.
+    pictures : bool
+        Whether rows are pictures.
+    parametric : float
+        Share of the pool that parametric learners of pictures have; 0 of anything else.
     """
 
     n: int
@@ -102,6 +107,8 @@ class Evidence:
     half_unsettled: float
     quarter_unsettled: float
     repeated: float
+    pictures: bool = False
+    parametric: float = 0.0
 
     @classmethod
     def of(cls, curve: Curve, **others: Any) -> Self:
@@ -158,8 +165,12 @@ class Evidence:
         return float(np.clip((self.majority - self.error) / (_SURELY * self.sampling), 0, 1))
 
     def terms(self) -> dict[str, float]:
-        """Corrections of the error that the rule weighs."""
-        return {"unsettled": self.unsettled}
+        """Corrections of the error that the rule weighs.
+
+        What a parametric learner has left to learn falls with 1/n, and the last halving of the rows has cost about as
+        much; others learn more slowly.
+        """
+        return {"unsettled": (1 - self.parametric) * self.unsettled, "parametric": self.parametric * self.unsettled}
 
     def signs(self) -> dict[str, float]:
         """What the interval widens with, all in the unit of an error, none negative.
@@ -307,9 +318,21 @@ def judge(evidence: Evidence, confidence_level: float, most: float | None = None
     below = max(below, evidence.unending)
     # Nor does a curve that hardly slows down say that it will go on: it may end here, at the library's error.
     above = max(above, evidence.unslowed * (evidence.error - floor))
+    if evidence.pictures:
+        above = min(above, _reach_of_error(evidence, floor, confidence_level))
     # The largest share is itself only known up to sampling noise: the interval may pass it, the floor may not.
     most = 1 - 1 / evidence.n_classes if most is None else most
     return Judgement(floor, max(0.0, floor - below), min(most, floor + above))
+
+
+def _reach_of_error(evidence: Evidence, floor: float, confidence_level: float) -> float:
+    """How far above the floor the library's error may be: no classifier errs less than the floor.
+
+    Sampling noise comes on top, and fades out as the error rises above the floor by more than that noise: an error that
+    far above it is not so high by chance.
+    """
+    excess, noise = evidence.error - floor, _noise(evidence, confidence_level)
+    return excess + noise * (1 - _ramp(excess, noise, _SURE_EXCESS * noise))
 
 
 def point(evidence: Evidence, weights: dict[str, float]) -> float:
@@ -321,17 +344,21 @@ def point(evidence: Evidence, weights: dict[str, float]) -> float:
     return float(np.clip(judged, 0.0, evidence.shrunk_majority))
 
 
-def unsettled_weight() -> float:
+def unsettled_weight(parametric: float = 0.0) -> float:
     """What the rule takes off an error for what is unsettled between models of half and of all rows."""
-    return -float(_rule()["weights"]["unsettled"])
+    weights = _rule()["weights"]
+    return -float((1 - parametric) * weights["unsettled"] + parametric * weights["parametric"])
 
 
 def arm(evidence: Evidence, side: dict[str, Any], levels: list[float], confidence_level: float) -> float:
     """Length of an arm of the interval: a sum of signs, times a factor by level; never less than sampling noise."""
     signs = evidence.signs()
     length = sum(weight * signs[name] for name, weight in side["signs"].items())
-    noise = float(ndtri((1 + confidence_level) / 2)) * evidence.sampling
-    return max(noise, float(np.interp(confidence_level, levels, side["factors"])) * length)
+    return max(_noise(evidence, confidence_level), float(np.interp(confidence_level, levels, side["factors"])) * length)
+
+
+def _noise(evidence: Evidence, confidence_level: float) -> float:
+    return float(ndtri((1 + confidence_level) / 2)) * evidence.sampling
 
 
 def doubt_arms(evidence: Evidence, error: float, claimed: float, unsettled: float) -> tuple[float, float]:
@@ -344,7 +371,7 @@ def doubt_arms(evidence: Evidence, error: float, claimed: float, unsettled: floa
     signs = {name: share * value for name, value in whole.items()}
     signs.update(sampling=0.0, claimed=claimed, unsettled=max(0.0, unsettled))
     below, above = (sum(w * signs[name] for name, w in _rule()[side]["signs"].items()) for side in ("below", "above"))
-    corrected = unsettled_weight() * signs["unsettled"]
+    corrected = unsettled_weight(evidence.parametric) * signs["unsettled"]
     return max(float(below), share * evidence.unending), max(float(above), evidence.unslowed * corrected)
 
 

@@ -425,7 +425,7 @@ KINDS = {
     **dict.fromkeys(("linear", "quadratic", "additive", "distance"), "linear models"),
     **dict.fromkeys(("gaussian", "mixtures"), "densities"),
     **dict.fromkeys(("neighbours", "weighted neighbours"), "neighbours"),
-    **dict.fromkeys(("kernel", "laplace"), "kernels"),
+    **dict.fromkeys(("kernel", "laplace", "kernel of patches", "kernel of pixels"), "kernels"),
     **dict.fromkeys(("trees", "deep trees"), "trees"),
 }
 

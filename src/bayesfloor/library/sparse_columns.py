@@ -35,6 +35,7 @@ class SparseColumns:
     name: str
     learners: Mapping[str, Learner]
     unused: tuple[str, ...] = ("quadratic", "distance", "mixtures", "interactions")
+    parametric: tuple[str, ...] = ()
     max_rows: Mapping[str, int] = field(default_factory=lambda: EFFORTS)
 
     def learn(

@@ -86,6 +86,12 @@ class Learned(Trained):
         """Probabilities by models of all rows, the mean over the choices of folds."""
         return np.asarray(sum(repeat[0] for repeat in self.P) / len(self.P))
 
+    @property
+    def parametric(self) -> float:
+        """Share of the pool that the representation's parametric learners have."""
+        made, weights = self.fitted.library.representation, self.weights
+        return 0.0 if made is None else sum(weights.get(name, 0.0) for name in made.parametric) / sum(weights.values())
+
     def posterior(self) -> Floats:
         """The same, rows and classes in the order they came in."""
         return self.mean[self.arrangement.back][:, self.arrangement.codes]

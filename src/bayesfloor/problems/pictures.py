@@ -12,11 +12,9 @@ from .families import Distribution, Generator, draw_labels
 
 __all__ = ["PICTURES", "noisy_blobs", "shifted_templates"]
 
-_TEMPLATES = 3  # seed of the templates: the problem is the same every time
-
 
 def shifted_templates(
-    side: int = 16, n_classes: int = 4, reach: int = 2, noise: float = 1.0, contrast: float = 1.0
+    side: int = 16, n_classes: int = 4, reach: int = 2, noise: float = 1.0, contrast: float = 1.0, seed: int = 3
 ) -> Distribution:
     """A template for each class, moved by a random number of pixels in both directions, in Gaussian pixel noise.
 
@@ -36,11 +34,13 @@ def shifted_templates(
         Standard deviation of each pixel.
     contrast : float
         Standard deviation of the pixels of a template.
+    seed : int
+        Of the templates, which are random smooth pictures.
     """
     side, n_classes = check_whole("side", side, 8, 64), check_whole("n_classes", n_classes, 2, 100)
     reach = check_whole("reach", reach, 0, side // 2 - 1)
     noise, contrast = check_positive("noise", noise), check_positive("contrast", contrast)
-    templates = contrast * _smooth(n_classes, side)
+    templates = contrast * _smooth(n_classes, side, check_whole("seed", seed, 0))
     steps = [(a, b) for a in range(-reach, reach + 1) for b in range(-reach, reach + 1)]
     means = np.stack([np.roll(templates, step, axis=(1, 2)) for step in steps], axis=1).reshape(
         n_classes, len(steps), -1
@@ -112,11 +112,11 @@ def noisy_blobs(side: int = 16, rho: float = 0.2, grain: float = 0.1) -> Distrib
     return Distribution(side**2, np.full(4, 0.25), draw, posterior, rho * 3 / 4, kind="images")
 
 
-def _smooth(n: int, side: int) -> Floats:
+def _smooth(n: int, side: int, seed: int) -> Floats:
     """Random smooth pictures, of mean 0 and deviation 1, that go round at the edges."""
     frequencies = np.fft.fftfreq(side)
     filter_ = np.exp(-(frequencies[:, None] ** 2 + frequencies**2) * side / 2)
-    noise = np.random.default_rng(_TEMPLATES).standard_normal((n, side, side))
+    noise = np.random.default_rng(seed).standard_normal((n, side, side))
     found = np.fft.ifft2(np.fft.fft2(noise) * filter_).real
     found -= found.mean(axis=(1, 2), keepdims=True)
     return np.asarray(found / found.std(axis=(1, 2), keepdims=True))

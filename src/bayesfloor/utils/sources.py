@@ -9,8 +9,8 @@ __all__ = ["source_key"]
 
 
 @cache
-def source_key() -> str:
-    """Checksum of the package: of its code and of the figures that it was fitted to.
+def source_key(room: str = "") -> str:
+    """Checksum of the package, or of one room of it: of its code and of the figures that it was fitted to.
 
     Examples
     --------
@@ -18,7 +18,7 @@ def source_key() -> str:
     8
     """
     key = 0
-    for file in sorted(Path(str(files("bayesfloor"))).rglob("*")):
+    for file in sorted(Path(str(files("bayesfloor")), room).rglob("*")):
         if file.suffix in (".py", ".json"):
             key = zlib.crc32(file.read_bytes(), key)
     return f"{key:08x}"
