@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.linalg.blas import dsyrk
+from scipy.linalg import LinAlgError, cho_solve
 from scipy.special import logsumexp, softmax
 
 from .._types import Codes, Counts, Floats, Singles
@@ -56,10 +55,10 @@ def part_kernel(fold: Fold, part: str, width: float, most: int) -> Models:
     scale = np.float32(width / (float(np.median(near[near > 0])) if near.any() else 1.0))
     targets = np.eye(fold.n_classes)[fold.y] - fold.prior
     m = len(landmarks)
-    gram, products = np.zeros((m, m), order="F"), np.zeros((m, fold.n_classes))
+    gram, products = np.zeros((m, m)), np.zeros((m, fold.n_classes))
     for start in range(0, fold.n, _AT_A_TIME):
         K = np.exp(-scale * distances(rows[start : start + _AT_A_TIME])).astype(np.float64)
-        gram = dsyrk(1.0, K.T, beta=1.0, c=gram, lower=1, overwrite_c=1)
+        gram += K.T @ K  # half the work, as numpy sees; scipy's routines for it would hold Python's lock
         products += K.T @ targets[start : start + _AT_A_TIME]
     penalty = np.exp(-scale * distances(landmarks)).astype(np.float64)
 
@@ -83,7 +82,7 @@ def _solve(A: Floats, products: Floats, n: int) -> Floats:
     for raised in (1, 9, 90):
         A[at] += raised * _ROUNDING * n
         try:
-            return np.asarray(cho_solve(cho_factor(A, lower=True, check_finite=False), products))
+            return np.asarray(cho_solve((np.linalg.cholesky(A), True), products, check_finite=False))
         except LinAlgError:  # narrow kernels of rows that are all alike
             continue
     raise LinAlgError("the kernel matrix is singular")
