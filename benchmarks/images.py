@@ -13,8 +13,10 @@ import resource
 import time
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -36,6 +38,7 @@ TASKS: list[tuple[str, str, int, str, int]] = [
     *(("estimate", name, 60_000, "thorough", 0) for name in REACHED),
     *(("problem", name, ROWS, "balanced", seed) for seed in range(SEEDS) for name in problems.names("images")),
     *(("random", "random templates", 0, "balanced", seed) for seed in range(RANDOM)),
+    *(("without torch", name, 60_000, "thorough", 0) for name in REACHED),
 ]
 
 
@@ -77,7 +80,10 @@ def run_one(directory: Path, number: int) -> dict[str, Any]:
         result = check.clean
         about = {"rhos": check.rhos, "gaps": check.gaps, "errors": check.standard_errors, "verdict": check.verdict}
     else:
-        result = estimate(X, y, kind="images", effort=effort, random_state=seed, n_jobs=jobs)
+        with patch("bayesfloor.library.convolutions.find_spec") if what == "without torch" else nullcontext() as torch:
+            if torch is not None:
+                torch.return_value = None
+            result = estimate(X, y, kind="images", effort=effort, random_state=seed, n_jobs=jobs)
     return {
         "number": number,
         "what": what,
@@ -105,7 +111,7 @@ def run_alone(directory: Path, number: int) -> dict[str, Any]:
 
 def page(records: list[dict[str, Any]]) -> str:
     """What was found, as a page."""
-    real = [r for r in records if r["what"] == "estimate"]
+    real = [r for r in records if r["what"] in ("estimate", "without torch")]
     known, drawn = ([r for r in records if r["what"] == what] for what in ("problem", "random"))
     lines = [
         "# The floor of pictures",
@@ -123,8 +129,9 @@ def page(records: list[dict[str, Any]]) -> str:
     for r in sorted(real, key=lambda r: (r["name"], r["n"], r["effort"])):
         reached = REACHED[r["name"]]
         within = "in" if r["low"] <= reached <= r["high"] else "not in"
+        effort = f"{r['effort']}, no torch" if r["what"] == "without torch" else r["effort"]
         lines.append(
-            f"| {r['name']} | {r['n']:,} | {r['effort']} | {r['error']:.2%} | {r['floor']:.2%} | {r['low']:.2%} to "
+            f"| {r['name']} | {r['n']:,} | {effort} | {r['error']:.2%} | {r['floor']:.2%} | {r['low']:.2%} to "
             f"{r['high']:.2%} | {reached:.1%} {within} | {r['cpu_seconds']:.0f} | {r['seconds']:.0f} | "
             f"{r['gigabytes']} |"
         )
