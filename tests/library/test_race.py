@@ -5,6 +5,7 @@ import pytest
 
 import bayesfloor as bf
 from bayesfloor.library.cross_fit import cross_fit
+from bayesfloor.library.image_learners import IMAGE_LEARNERS
 from bayesfloor.library.learners import KINDS, LIBRARY
 from bayesfloor.library.pool import Stage
 from bayesfloor.library.race import _is_worse, survivors
@@ -102,4 +103,4 @@ def test_left_behind_are_named_and_own_classifiers_go_on(use_learners):
 
 
 def test_kinds_are_of_learners_there_are():
-    assert set(KINDS) <= set(LIBRARY)
+    assert set(KINDS) <= {*LIBRARY, *IMAGE_LEARNERS}

@@ -20,7 +20,7 @@ def test_posterior_of_templates_is_the_plain_sum():
     X, _ = distribution.draw(5, np.random.default_rng(0))
     from bayesfloor.problems.pictures import _smooth
 
-    templates = _smooth(3, 8)
+    templates = _smooth(3, 8, 3)
     densities = np.zeros((5, 3))
     for i, c, a, b in np.ndindex(5, 3, 3, 3):
         moved = np.roll(np.roll(templates[c], a - 1, axis=0), b - 1, axis=1)
