@@ -326,6 +326,22 @@ def test_what_is_there_is_kept_when_something_is_added(done: Path, tmp_path: Pat
     assert "43.21 %" in (out / "paper.md").read_text()
 
 
+def test_a_floor_of_pictures_is_added_to_what_balls_have_said(done: Path, tmp_path: Path, monkeypatch) -> None:
+    out = copied(done, tmp_path)
+    file = out / "paper" / "mnist.json"
+    before = json.loads(file.read_text())
+    record = json.loads(file.read_text())
+    for found in record["results"]["sets"].values():
+        del found["learned floor of pictures"]
+    file.write_text(json.dumps(record))
+    monkeypatch.setattr("reproduction.images.BenchmarkLearner", lambda *_, **__: pytest.fail("ran again"))
+    assert main(["mnist", "--add", *QUICK, "--out", str(out)]) == 0
+    after = json.loads(file.read_text())["results"]["sets"]
+    for title, found in before["results"]["sets"].items():
+        assert after[title]["learned floor"] == found["learned floor"]
+        assert after[title]["learned floor of pictures"]["estimate"] == found["learned floor of pictures"]["estimate"]
+
+
 def test_the_cube_has_the_floor_it_says() -> None:
     problem = smooth_cube(2)
     X, y = problem.sample(100_000, random_state=0)
