@@ -184,7 +184,7 @@ def _states(records: list[dict[str, Any]]) -> str:
     older = [r for r in records if r.get("code") != now]
     if not older:
         return ""
-    named = ", ".join(sorted({f"{r['name']} ({r['n']:,})" for r in older}))
+    named = ", ".join(sorted({r["name"] if r["what"] == "random" else f"{r['name']} ({r['n']:,})" for r in older}))
     return f"Said by an earlier state of the library: {named}."
 
 
