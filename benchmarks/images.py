@@ -54,6 +54,11 @@ def random_templates(seed: int) -> tuple[problems.Problem, int]:
             return problems.label_noise(problem, rho), n
 
 
+def library_key(effort: str) -> str:
+    """Checksum of the code that learns; networks are for one effort only."""
+    return source_key("library", without="" if effort == "thorough" else "convolutions.py")
+
+
 def load(directory: Path, name: str, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Some of the 60,000 training pictures."""
     with np.load(directory / f"{name}.npz", allow_pickle=False) as file:
@@ -94,7 +99,7 @@ def run_one(directory: Path, number: int) -> dict[str, Any]:
         "curve": [[point.n_train, point.error] for point in result.learning_curve],
         "learners": [[s.name, round(s.error, 5), round(s.weight, 3)] for s in result.learners],
         **about,
-        "code": source_key("library"),
+        "code": library_key(effort),
         "seconds": round(time.perf_counter() - started, 1),
         "cpu_seconds": round(time.process_time() - cpu, 1),
         "gigabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
@@ -180,12 +185,11 @@ def page(records: list[dict[str, Any]]) -> str:
 
 def _states(records: list[dict[str, Any]]) -> str:
     """Which state of the code the figures are of, where there is more than one."""
-    now = source_key("library")
-    older = [r for r in records if r.get("code") != now]
+    older = [r for r in records if r.get("code") != library_key(r["effort"])]
     if not older:
         return ""
-    named = ", ".join(sorted({r["name"] if r["what"] == "random" else f"{r['name']} ({r['n']:,})" for r in older}))
-    return f"Said by an earlier state of the library: {named}."
+    named = sorted({r["name"] if r["what"] == "random" else f"{r['name']} ({r['n']:,}, {r['effort']})" for r in older})
+    return f"Said by an earlier state of the library: {', '.join(named)}."
 
 
 def _known(records: list[dict[str, Any]]) -> Iterable[str]:

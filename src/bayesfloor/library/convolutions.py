@@ -13,8 +13,8 @@ __all__ = ["ROUNDS", "Convolutions", "convolutions"]
 
 _FIRST, _SECOND, _HIDDEN = 24, 48, 128  # channels, and units of the layer after them
 _BATCH, _RATE, _DECAY = 128, 3e-3, 1e-4
-ROUNDS = (8, 40)  # passes over many and over few rows
-_SHOWN = 400_000  # rows to be shown in all, within these
+ROUNDS = (8, 30)  # passes over many and over few rows
+_SHOWN = 240_000  # rows to be shown in all, within these
 _REACH = 0.08  # rows are moved by up to this share of a side
 _AT_A_TIME = 512  # rows to predict
 

@@ -9,8 +9,8 @@ __all__ = ["source_key"]
 
 
 @cache
-def source_key(room: str = "") -> str:
-    """Checksum of the package, or of one room of it: of its code and of the figures that it was fitted to.
+def source_key(room: str = "", without: str = "") -> str:
+    """Checksum of the package, or of a room of it without a file: of code, and of figures that it was fitted to.
 
     Examples
     --------
@@ -19,6 +19,6 @@ def source_key(room: str = "") -> str:
     """
     key = 0
     for file in sorted(Path(str(files("bayesfloor")), room).rglob("*")):
-        if file.suffix in (".py", ".json"):
+        if file.suffix in (".py", ".json") and file.name != without:
             key = zlib.crc32(file.read_bytes(), key)
     return f"{key:08x}"
