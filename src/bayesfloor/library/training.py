@@ -90,7 +90,8 @@ class Learned(Trained):
     def parametric(self) -> float:
         """Share of the pool that the representation's parametric learners have."""
         made, weights = self.fitted.library.representation, self.weights
-        return 0.0 if made is None else sum(weights.get(name, 0.0) for name in made.parametric) / sum(weights.values())
+        total = sum(weights.values())  # 0 where nothing beats the class shares
+        return sum(weights.get(name, 0.0) for name in made.parametric) / total if made is not None and total else 0.0
 
     def posterior(self) -> Floats:
         """The same, rows and classes in the order they came in."""
