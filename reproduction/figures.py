@@ -232,7 +232,9 @@ def estimates_by_unit(tasks: Mapping[str, Results], units: Sequence[float]) -> A
     return figure
 
 
-def ball_by_ball(sets: Mapping[str, Results], papers_floor: float, published: Sequence[float]) -> Any:
+def ball_by_ball(
+    sets: Mapping[str, Results], floors: Mapping[str, Results], papers_floor: float, published: Sequence[float]
+) -> Any:
     """Single-ball estimate (log scale) and share of empty balls over the radius."""
     figure, axes = _panels(1, len(sets), width=6.4, height=4.6)
     least = 1e-5
@@ -246,7 +248,7 @@ def ball_by_ball(sets: Mapping[str, Results], papers_floor: float, published: Se
             ms=5,
             label="single-ball estimate (0: at the bottom)",
         )
-        learned = found["learned floor"]
+        learned = floors[title]
         ax.axhspan(100 * max(learned["low"], least), 100 * learned["high"], color="#009E73", alpha=0.18, linewidth=0)
         ax.axhline(100 * max(learned["estimate"], least), color="#009E73", label="learned floor, with interval")
         ax.axhline(100 * learned["ceiling"], color="#009E73", linestyle=":", label="certified ceiling")

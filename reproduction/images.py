@@ -189,7 +189,8 @@ def draw(results: Results) -> Any:
     """A panel per set: estimate and share of empty balls over the radius."""
     from .figures import ball_by_ball
 
-    return ball_by_ball(results["sets"], results["papers_floor"], results["published"])
+    floors = {title: found.get(_AS_PICTURES, found["learned floor"]) for title, found in results["sets"].items()}
+    return ball_by_ball(results["sets"], floors, results["papers_floor"], results["published"])
 
 
 def judge(results: Results) -> str:
