@@ -142,9 +142,10 @@ def page(records: list[dict[str, Any]]) -> str:
     lines = [
         "# The floor of pictures",
         "",
-        "Written by `python benchmarks/images.py write` from what `python benchmarks/images.py run` has measured; the "
-        "time is that of both cores of a machine that had other work besides, CPU seconds are of all threads together. "
-        "Floors and intervals are by the present rule from what the library has said. "
+        "Written by `python benchmarks/images.py write` from what `python benchmarks/images.py run` has measured. CPU "
+        "seconds are of all threads together; the seconds after them are of one or two threads on a machine that mostly "
+        "had other work besides. Floors and intervals are by the present rule from what the library has said; where the "
+        "interval of pictures ends was decided with the 5,000 of MNIST in view. "
         f"{_states(records)}",
         "",
         "Is an error that networks reach in the interval? 0.2 % on MNIST; on Fashion-MNIST 4.5 %, which they undercut.",
@@ -220,7 +221,7 @@ def _random(records: list[dict[str, Any]]) -> Iterable[str]:
     yield (
         f"{len(records)} problems, templates of random number, size, reach and noise, some of the labels replaced; 500 "
         "to 4,000 pictures. The rule's weight of parametric learners, here moved templates, is fitted to them "
-        "(`train_floor.py fit`), and to nothing above: it is the only figure of the rule that comes from pictures. "
+        "(`train_floor.py fit`), and to nothing above. "
         f"Mean absolute error {100 * np.abs(off).mean():.2f} points, {np.abs(off).mean() / unit:.2f} x oracle, bias "
         f"{100 * off.mean():+.2f}, {covered} covered; by the weight of tables {100 * np.abs(plain).mean():.2f} points, "
         f"{np.abs(plain).mean() / unit:.2f} x oracle, bias {100 * plain.mean():+.2f}."
