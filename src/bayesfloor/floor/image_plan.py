@@ -5,7 +5,7 @@ from importlib.util import find_spec
 
 from ..library.convolutions import ROUNDS
 from ..library.cross_fit import STAGES, n_models
-from ..library.image_learners import LANDMARKS
+from ..library.image_kernels import LANDMARKS, RIDGES, TRIED
 from ..library.images import DIRECTIONS, LEARNING_ROWS, Images, patch_side, patch_stride
 from ..library.pool import N_FOLDS
 from ..rows.pictures import LARGEST_SIDE
@@ -28,7 +28,7 @@ def image_stages(n: int, d: int, classes: int, sample: int, effort: str, threads
     rows = trained * sum(fraction * count for fraction, count in n_models(1).items())
     landmarks = min(LANDMARKS[effort], trained)
     kernel = rows * landmarks * (DIRECTIONS + landmarks / 2) + len(STAGES) * sample * landmarks * DIRECTIONS
-    solved = sum(n_models(1).values()) * landmarks**3
+    solved = sum(n_models(1).values()) * landmarks**2 * (landmarks + len(RIDGES) * min(TRIED, trained) / 2)
     learning = min(LEARNING_ROWS, sample) * looked_at
     stages = {
         "learning patches": learning / threads + _DIRECTIONS_FOUND,

@@ -1,0 +1,273 @@
+"""Kernels for pictures: ridge regression at some of the rows, read as probabilities, and again on repaired labels."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_solve, solve_triangular
+from scipy.optimize import minimize
+from scipy.special import softmax
+
+from .._types import Codes, Floats, RowNumbers, Singles
+from .fold import Fold, Models, Unseen, log_probabilities
+
+__all__ = [
+    "LANDMARKS",
+    "RIDGES",
+    "TRIED",
+    "Kernel",
+    "Reading",
+    "Regression",
+    "kernel_of_patches",
+    "kernel_of_pixels",
+    "part_kernel",
+]
+
+# Pictures that kernels stand at, by effort.
+LANDMARKS = {"fast": 1_000, "balanced": 4_000, "thorough": 6_000}
+RIDGES, _REPAIRED_RIDGE = (0.003, 0.1, 0.6, 3.0), 0.1
+_ROUNDING = 1e-8  # of Gram matrices, for each row: distances are in single precision
+_AT_A_TIME = 2_048  # rows
+_REFERENCE = 500  # rows whose distances tell what is near
+TRIED = 1_000  # rows, each left out, that decide how responses are read
+_SHARPEST, _MOST_REPLACED = 100.0, 0.95
+_REPAIR_FROM = 0.03  # share of labels replaced: with less there is nothing to repair
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """A Gaussian kernel at some rows; distances are in single precision.
+
+    Attributes
+    ----------
+    landmarks : ndarray of shape (m, d)
+    scale : float
+        What squared distances are multiplied by.
+    """
+
+    landmarks: Singles
+    scale: np.float32
+
+    @classmethod
+    def of(cls, landmarks: Singles, width: float) -> "Kernel":
+        """With the width in units of the inverse median squared distance."""
+        near = _distances(landmarks[:: max(1, len(landmarks) // _REFERENCE)], landmarks)
+        return cls(landmarks, np.float32(width / (float(np.median(near[near > 0])) if near.any() else 1.0)))
+
+    def at(self, rows: Singles) -> Floats:
+        """Of these rows, one column for each landmark."""
+        return np.exp(-self.scale * _distances(rows, self.landmarks)).astype(np.float64)
+
+
+def _distances(rows: Singles, landmarks: Singles) -> Singles:
+    sizes = (rows**2).sum(axis=1)[:, None] + (landmarks**2).sum(axis=1)
+    return np.maximum(sizes - 2 * rows @ landmarks.T, np.float32(0))
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Of a regression: coefficients, the factor of its matrix by Cholesky, and what is added to responses."""
+
+    coefficients: Floats
+    factor: Floats
+    mean: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """Ridge regression on a kernel at some of the rows (Nystroem), for any ridge.
+
+    The Gram matrix, which is added up over blocks of rows, is in double precision: what its rounding would otherwise
+    have to be held down by is far more ridge than classes need that hardly overlap.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    rows : ndarray of shape (N, d)
+    targets : ndarray of shape (N, C)
+    mean : ndarray of shape (C,)
+        What targets are taken to be on average.
+    gram, penalty : ndarray of shape (m, m)
+        Products of the kernel's columns over all rows, and the kernel between landmarks.
+    products : ndarray of shape (m, C)
+        Of its columns and the targets.
+    """
+
+    kernel: Kernel
+    rows: Singles
+    targets: Floats
+    mean: Floats
+    gram: Floats
+    penalty: Floats
+    products: Floats
+
+    @classmethod
+    def of(cls, kernel: Kernel, rows: Singles, targets: Floats, mean: Floats) -> "Regression":
+        """Of these targets."""
+        m = len(kernel.landmarks)
+        gram, products = np.zeros((m, m)), np.zeros((m, targets.shape[1]))
+        for block in _blocks(len(rows)):
+            K = kernel.at(rows[block])
+            gram += K.T @ K  # half the work, as numpy sees; scipy's routines for it would hold Python's lock
+            products += K.T @ (targets[block] - mean)
+        return cls(kernel, rows, targets, mean, gram, kernel.at(kernel.landmarks), products)
+
+    def of_others(self, targets: Floats) -> "Regression":
+        """The same of other targets."""
+        mean, products = targets.mean(axis=0), np.zeros_like(self.products)
+        for block in _blocks(len(self.rows)):
+            products += self.kernel.at(self.rows[block]).T @ (targets[block] - mean)
+        return replace(self, targets=targets, mean=mean, products=products)
+
+    def solve(self, ridge: float) -> Solution:
+        """With this ridge; the diagonal is raised by what the rounding of so many rows may have taken from it."""
+        A = self.gram + ridge * self.penalty
+        at = np.diag_indices(len(A))
+        for raised in (1, 9, 90):
+            A[at] += raised * _ROUNDING * len(self.rows)
+            try:
+                factor = np.linalg.cholesky(A)
+            except LinAlgError:  # narrow kernels of rows that are all alike
+                continue
+            found = cho_solve((factor, True), self.products, check_finite=False)
+            return Solution(np.asarray(found), np.asarray(factor, dtype=np.float64), self.mean)
+        raise LinAlgError("the kernel matrix is singular")
+
+    def left_out(self, solution: Solution, own: RowNumbers) -> Floats:
+        """Responses of some of the rows, each as if it had been left out.
+
+        With h the leverage of a row, f its response and t its target, that is (f - h t) / (1 - h), exactly.
+        """
+        found = []
+        for block in _blocks(len(own)):
+            K, targets = self.kernel.at(self.rows[own[block]]), self.targets[own[block]] - self.mean
+            leverage = (solve_triangular(solution.factor, K.T, lower=True, check_finite=False) ** 2).sum(axis=0)
+            leverage = np.minimum(leverage, 1 - 1e-6)[:, None]
+            found.append((K @ solution.coefficients - leverage * targets) / (1 - leverage) + self.mean)
+        return np.concatenate(found)
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    return (slice(start, start + _AT_A_TIME) for start in range(0, n, _AT_A_TIME))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How responses, which lie between 0 and 1, are read as probabilities.
+
+    As logarithms of probabilities they would hardly tell classes apart: they are made sharper. Where a share of the
+    labels was replaced by uniform draws, every class has its part of that share, whatever the responses.
+
+    Attributes
+    ----------
+    sharpness, replaced : float
+    """
+
+    sharpness: float
+    replaced: float
+
+    @classmethod
+    def of(cls, responses: Floats, y: Codes, replaced: float | None = None) -> tuple["Reading", float]:
+        """The best for responses of rows that were left out, and its log-loss; `replaced` may be known."""
+        at = np.arange(len(y)), y
+
+        def loss(theta: Floats) -> float:
+            P = cls(float(np.exp(theta[0])), float(theta[1])).probabilities(responses)
+            return float(-np.log(np.maximum(P[at], 1e-12)).mean())
+
+        shares = (0.0, _MOST_REPLACED) if replaced is None else (replaced, replaced)
+        start = np.array([2.0, np.clip(0.1, *shares)])
+        found = minimize(loss, start, bounds=[(0.0, np.log(_SHARPEST)), shares], method="L-BFGS-B")
+        return cls(float(np.exp(found.x[0])), float(found.x[1])), float(found.fun)
+
+    def clean(self, responses: Floats) -> Floats:
+        """Probabilities of what the labels were before any were replaced."""
+        return np.asarray(softmax(self.sharpness * responses, axis=1))
+
+    def probabilities(self, responses: Floats) -> Floats:
+        """Of the labels as they are."""
+        return (1 - self.replaced) * self.clean(responses) + self.replaced / responses.shape[1]
+
+    def repair(self, responses: Floats, y: Codes) -> Floats:
+        """Probabilities of what the labels were, given what they are; by Bayes' rule.
+
+        Responses are of rows that were left out: others have learned the label that is in doubt.
+        """
+        P = self.clean(responses)
+        drawn = self.replaced / responses.shape[1]
+        given = np.full_like(P, drawn)  # probability of the label, by what it was
+        given[np.arange(len(y)), y] += 1 - self.replaced
+        joint = P * given
+        return np.asarray(joint / joint.sum(axis=1, keepdims=True))
+
+
+def part_kernel(fold: Fold, part: str, width: float, most: int) -> Models:
+    """Regression of the class indicators on a kernel, with several ridges and, as a setting, on repaired labels.
+
+    On noisy labels, a ridge that is weak enough for the pictures follows the noise, and one that does not is too strong
+    for them. Where readings of the rows that are left out find labels replaced, the setting "repaired" is trained on
+    what the labels probably were; where they do not, it is the best of the others.
+
+    Parameters
+    ----------
+    fold : Fold
+    part : str
+        Of the view: what distances are measured in.
+    width : float
+        In units of the inverse median squared distance.
+    most : int
+        Rows at which the kernel stands, at most.
+    """
+    rows: Singles = fold.parts[part]
+    repaired = f"kernel of {part} repaired"
+    names = {f"kernel of {part} {ridge:g}": ridge for ridge in RIDGES}
+    if not fold.wants(repaired):
+        names = {name: ridge for name, ridge in names.items() if fold.wants(name)}
+    if fold.n < 4 or not names:
+        return {}
+    rng = np.random.default_rng([fold.seed, 2])
+    kernel = Kernel.of(rows[np.sort(rng.permutation(fold.n)[: min(most, fold.n)])], width)
+    regression = Regression.of(kernel, rows, np.eye(fold.n_classes)[fold.y], fold.prior)
+    tried = np.sort(rng.permutation(fold.n)[:TRIED])
+    found: dict[str, tuple[Floats, Floats, Reading]] = {}  # coefficients, what is added to responses, reading
+    losses: dict[str, float] = {}
+    for name, ridge in names.items():
+        solution = regression.solve(ridge)
+        reading, losses[name] = Reading.of(regression.left_out(solution, tried), fold.y[tried])
+        found[name] = solution.coefficients, solution.mean, reading
+    if fold.wants(repaired):
+        best = min(losses, key=lambda name: losses[name])
+        found[repaired] = found[best]
+        reading = found[best][2]
+        if reading.replaced > _REPAIR_FROM:
+            left_out = regression.left_out(regression.solve(names[best]), np.arange(fold.n))
+            regression = regression.of_others(reading.repair(left_out, fold.y))
+            solution = regression.solve(_REPAIRED_RIDGE)
+            reading, _ = Reading.of(regression.left_out(solution, tried), fold.y[tried], reading.replaced)
+            found[repaired] = solution.coefficients, solution.mean, reading
+    wanted = {name: of for name, of in found.items() if fold.wants(name)}
+    everything = np.hstack([coefficients for coefficients, _, _ in wanted.values()])
+
+    def responses(some: Singles) -> Floats:
+        return np.concatenate([kernel.at(some[block]) @ everything for block in _blocks(len(some))])
+
+    def predict(unseen: Unseen, at: int, mean: Floats, reading: Reading) -> Floats:
+        all_settings = unseen.once(f"kernel of {part}", lambda: responses(unseen.parts[part]))
+        own = all_settings[:, at * fold.n_classes : (at + 1) * fold.n_classes]
+        return log_probabilities(reading.probabilities(own + mean))
+
+    return {
+        name: partial(predict, at=at, mean=mean, reading=reading)
+        for at, (name, (_, mean, reading)) in enumerate(wanted.items())
+    }
+
+
+def kernel_of_patches(fold: Fold) -> Models:
+    """A kernel in the leading directions of patches."""
+    return part_kernel(fold, "patches", 0.7, LANDMARKS[fold.effort])
+
+
+def kernel_of_pixels(fold: Fold) -> Models:
+    """A kernel in the leading directions of the pixels."""
+    return part_kernel(fold, "pixels", 2.0, LANDMARKS[fold.effort] // 3)
