@@ -19,6 +19,9 @@ _OTHERS = 2.5e-4  # of the small learners, for each picture and class that a mod
 _SHOWN = 2.5e-7  # a pixel shown to the convolutional network
 _DIRECTIONS_FOUND = 15.0  # eigenvectors of the sums
 _BASE = 350 * 2**20  # bytes: Python and its libraries
+_MATRICES = 6  # with a row and a column for each landmark: products, penalty, their sum, its factor, two at work
+_SETTINGS = 20  # of all learners for pictures
+_FEW = 64  # leading directions of patches, and of pixels, that all learners see
 
 
 def image_stages(n: int, d: int, classes: int, sample: int, effort: str, threads: int) -> dict[str, float]:
@@ -42,10 +45,15 @@ def image_stages(n: int, d: int, classes: int, sample: int, effort: str, threads
 
 
 def image_memory(n: int, d: int, classes: int, sample: int, effort: str, threads: int) -> float:
-    """Bytes at the peak: pictures (numbers of four bytes at most), directions, training rows and kernels at work."""
-    landmarks = min(LANDMARKS[effort], trained_rows(sample, effort))
-    work = 4.0 * trained_rows(sample, effort) * DIRECTIONS + 8.0 * 3 * landmarks**2 + 4.0 * 4_096 * landmarks * 3
-    rows = 4.0 * n * d + sample * (4.0 * DIRECTIONS + 8.0 * 128) + 4.0 * 10 * sample * classes * len(STAGES)
+    """Bytes at the peak: pictures (numbers of four bytes at most), directions, predictions; rows and kernels at work.
+
+    A thread has copies of the rows that it trains on and predicts, and the matrices of a kernel.
+    """
+    trained = trained_rows(sample, effort)
+    landmarks = min(LANDMARKS[effort], trained)
+    directions = 4.0 * (DIRECTIONS + _FEW) + 8.0 * 2 * _FEW
+    work = (trained + sample) * (directions + 2.0 * d) + 8.0 * _MATRICES * landmarks**2 + 4.0 * 4_096 * landmarks * 3
+    rows = 4.0 * n * d + sample * directions + 2 * 4.0 * _SETTINGS * sample * classes * len(STAGES)
     return _BASE + rows + threads * work
 
 
