@@ -1,4 +1,4 @@
-"""A small convolutional network in torch, which is optional: two layers of convolutions, moved copies of its rows."""
+"""A small convolutional network in torch, which is optional: two layers of convolutions; rows are moved by pixels."""
 
 from importlib.util import find_spec
 from typing import Any
@@ -16,6 +16,7 @@ _BATCH, _RATE, _DECAY = 128, 3e-3, 1e-4
 ROUNDS = (8, 30)  # passes over many and over few rows
 _SHOWN = 240_000  # rows to be shown in all, within these
 _REACH = 0.08  # rows are moved by up to this share of a side
+_LOOKS = ((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1))  # pixels down and to the right, by which rows to predict are moved
 _AT_A_TIME = 512  # rows to predict
 
 
@@ -78,13 +79,16 @@ class Convolutions:
         return network
 
     def scores(self, images: NDArray[Any]) -> Floats:
-        """Unnormalised log-probabilities."""
+        """Unnormalised log-probabilities: their mean over pictures as they are and moved by a pixel."""
         import torch
 
+        found = np.zeros((len(images), len(self._weights[-1])))
         with _one_thread(torch), torch.no_grad():
-            starts = range(0, len(images), _AT_A_TIME)
-            found = [self._forward(torch, images[start : start + _AT_A_TIME]).numpy() for start in starts]
-        return np.concatenate(found).astype(np.float64)
+            for start in range(0, len(images), _AT_A_TIME):
+                some = slice(start, start + _AT_A_TIME)
+                for look in _LOOKS:
+                    found[some] += self._forward(torch, _move(images[some], *look)).numpy() / len(_LOOKS)
+        return found
 
     def _forward(self, torch: Any, images: NDArray[Any]) -> Any:
         first, first_bias, second, second_bias, hidden, hidden_bias, last, last_bias = self._weights
