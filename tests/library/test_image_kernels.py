@@ -3,29 +3,33 @@
 import numpy as np
 import pytest
 
+from bayesfloor.library import image_kernels
 from bayesfloor.library.fold import Fold, Unseen
 from bayesfloor.library.image_kernels import Kernel, Reading, Regression, part_kernel
 
 
 @pytest.mark.parametrize("n_landmarks", [10, 40])
-def test_a_row_left_out_responds_as_if_it_had_never_been_there(n_landmarks):
+@pytest.mark.parametrize("in_units", [False, True])
+def test_a_row_left_out_responds_as_if_it_had_never_been_there(n_landmarks, in_units, monkeypatch):
+    monkeypatch.setattr(image_kernels, "_AT_A_TIME", 16)
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((40, 3)).astype(np.float32)
     targets = np.eye(3)[rng.integers(0, 3, 40)]
     mean = targets.mean(axis=0)
+    units = rng.integers(0, 25, 40) if in_units else None  # of one row, and of several
     kernel = Kernel.of(rows[:n_landmarks], 1.0)
     regression = Regression.of(kernel, rows, targets, mean)
-    found = regression.left_out(regression.solve(0.5), np.arange(40))
+    found = regression.left_out(regression.solve(0.5), np.arange(40), units)
     # The same small ridge against rounding, whatever the number of rows.
     rounding = 1e-8 * 40 * np.eye(n_landmarks)
     for i in range(40):
-        others = np.arange(40) != i
+        others = np.arange(40) != i if units is None else units != units[i]
         K = kernel.at(rows[others])
         A = K.T @ K + 0.5 * kernel.at(kernel.landmarks) + rounding
         coefficients = np.linalg.solve(A, K.T @ (targets[others] - mean))
         expected = kernel.at(rows[i : i + 1]) @ coefficients + mean
         # Distances of one row and of many are not rounded alike, in single precision.
-        np.testing.assert_allclose(found[i : i + 1], expected, atol=1e-6)
+        np.testing.assert_allclose(found[i : i + 1], expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("replaced", [0.0, 0.3, 0.6])
@@ -63,12 +67,16 @@ def noisy(seed, rho, n=1_500, n_test=2_000):
     return rows[:n], y[:n], rows[n:], clean[n:]
 
 
+def trained(rows, y, test, **options):
+    """Settings of the kernel, and rows for them to predict."""
+    fold = Fold(rows.astype(float), y, 3, seed=0, parts={"patches": rows}, **options)
+    return part_kernel(fold, "patches", 2.0, 600), Unseen(fold, test.astype(float), {"patches": test})
+
+
 def errors(seed, rho):
     """Of each setting, on clean labels."""
     rows, y, test, clean = noisy(seed, rho)
-    fold = Fold(rows.astype(float), y, 3, seed=0, parts={"patches": rows})
-    unseen = Unseen(fold, test.astype(float), {"patches": test})
-    models = part_kernel(fold, "patches", 2.0, 600)
+    models, unseen = trained(rows, y, test)
     return {name: float((model(unseen).argmax(axis=1) != clean).mean()) for name, model in models.items()}
 
 
@@ -85,8 +93,26 @@ def test_repaired_labels_teach_more_than_noisy_ones():
 
 def test_clean_labels_are_left_as_they_are():
     rows, y, test, _ = noisy(0, 0.0)
-    fold = Fold(rows.astype(float), y, 3, seed=0, parts={"patches": rows})
-    unseen = Unseen(fold, test.astype(float), {"patches": test})
-    models = part_kernel(fold, "patches", 2.0, 600)
+    models, unseen = trained(rows, y, test)
     repaired = models.pop("kernel of patches repaired")(unseen)
     assert any(np.array_equal(repaired, model(unseen)) for model in models.values())
+
+
+def test_copies_of_a_row_do_not_vouch_for_its_label():
+    rows, y, test, clean = noisy(0, 0.4, n=500)
+    twice = np.repeat(np.arange(500), 2)
+    models, unseen = trained(rows[twice], y[twice], test, units=twice)
+    found = {name: -model(unseen)[np.arange(len(clean)), clean].mean() for name, model in models.items()}
+    repaired = found.pop("kernel of patches repaired")
+    assert repaired < min(found.values())
+    alone, rest = trained(rows[twice], y[twice], test)  # as if they were rows of their own
+    assert repaired < -alone["kernel of patches repaired"](rest)[np.arange(len(clean)), clean].mean()
+
+
+def test_one_setting_is_trained_by_itself():
+    rows, y, test, _ = noisy(0, 0.4, n=300)
+    models, unseen = trained(rows, y, test)
+    for name in ("kernel of patches repaired", "kernel of patches 0.6"):
+        one, same = trained(rows, y, test, kept=frozenset({name}))
+        assert list(one) == [name]
+        np.testing.assert_allclose(one[name](same), models[name](unseen), atol=1e-6)

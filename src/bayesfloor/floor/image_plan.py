@@ -25,13 +25,13 @@ _FEW = 64  # leading directions of patches, and of pixels, that all learners see
 
 
 def image_stages(n: int, d: int, classes: int, sample: int, effort: str, threads: int) -> dict[str, float]:
-    """Seconds of each stage, for pictures of `d` pixels (in colour: times three)."""
+    """Seconds of each stage, for pictures of `d` pixels (in colour: times three), without repair of noisy labels."""
     looked_at = _places(d) * _PLACE
     trained = trained_rows(sample, effort)
     rows = trained * sum(fraction * count for fraction, count in n_models(1).items())
     landmarks = min(LANDMARKS[effort], trained)
     kernel = rows * landmarks * (DIRECTIONS + landmarks / 2) + len(STAGES) * sample * landmarks * DIRECTIONS
-    solved = sum(n_models(1).values()) * landmarks**2 * (landmarks + len(RIDGES) * min(TRIED, trained) / 2)
+    solved = sum(n_models(1).values()) * len(RIDGES) * landmarks**2 * (landmarks / 3 + min(TRIED, trained) / 2)
     learning = min(LEARNING_ROWS, sample) * looked_at
     stages = {
         "learning patches": learning / threads + _DIRECTIONS_FOUND,
@@ -47,12 +47,14 @@ def image_stages(n: int, d: int, classes: int, sample: int, effort: str, threads
 def image_memory(n: int, d: int, classes: int, sample: int, effort: str, threads: int) -> float:
     """Bytes at the peak: pictures (numbers of four bytes at most), directions, predictions; rows and kernels at work.
 
-    A thread has copies of the rows that it trains on and predicts, and the matrices of a kernel.
+    A thread has copies of the rows that it trains on and predicts, their pixels twice, and the matrices of a kernel.
     """
     trained = trained_rows(sample, effort)
     landmarks = min(LANDMARKS[effort], trained)
     directions = 4.0 * (DIRECTIONS + _FEW) + 8.0 * 2 * _FEW
-    work = (trained + sample) * (directions + 2.0 * d) + 8.0 * _MATRICES * landmarks**2 + 4.0 * 4_096 * landmarks * 3
+    work = (
+        (trained + sample) * (directions + 2 * 4.0 * d) + 8.0 * _MATRICES * landmarks**2 + 4.0 * 4_096 * landmarks * 3
+    )
     rows = 4.0 * n * d + sample * directions + 2 * 4.0 * _SETTINGS * sample * classes * len(STAGES)
     return _BASE + rows + threads * work
 

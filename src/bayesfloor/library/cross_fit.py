@@ -205,7 +205,9 @@ def cross_fit(
     fold = assign_folds(y, groups, rng) if fold is None else fold
     free = np.flatnonzero(fold != 0)
     tasks = _divide(y, groups, fold, max_rows, rng)
-    library = Library(n_classes, effort, seed, tuple((extra or {}).items()), representation=representation)
+    library = Library(
+        n_classes, effort, seed, tuple((extra or {}).items()), representation=representation, groups=groups
+    )
     # What the models of quarters show to be hopeless is not trained on more rows.
     first = [task for task in tasks if task.fraction == _RACE]
     results, failures = _train(rows, y, library, first, "training on quarters", workers, progress)
@@ -269,12 +271,14 @@ class Library:
     extra: tuple[tuple[str, Any], ...] = ()
     kept: Mapping[str, Sequence[str]] | None = None  # settings by learner
     representation: Representation | None = None
+    groups: Codes | None = None  # of all rows
 
     def fold(self, rows: View, y: Codes, task: Task) -> Fold:
         """What a task trains on."""
         kept = None if self.kept is None else frozenset().union(*self.kept.values())
         own, seed = rows[task.train], self.seed + task.seed
-        return Fold(own.columns, y[task.train], self.n_classes, seed, self.effort, kept, parts=own.parts)
+        units = None if self.groups is None else self.groups[task.train]
+        return Fold(own.columns, y[task.train], self.n_classes, seed, self.effort, kept, parts=own.parts, units=units)
 
     def learners(self) -> dict[str, Learner]:
         """Learners by name, the user's last."""

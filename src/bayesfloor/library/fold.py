@@ -40,6 +40,8 @@ class Fold:
         Importance of each column, where it is known already: no trees need be grown for it.
     parts : mapping
         What learners of a representation look at besides the columns: see `View.parts`.
+    units : ndarray, optional
+        What is independent, where rows are not: groups, and copies of a row.
     """
 
     X: Floats
@@ -50,6 +52,7 @@ class Fold:
     kept: frozenset[str] | None = None
     known_weights: Floats | None = None
     parts: Mapping[str, Any] = field(default_factory=dict)
+    units: Codes | None = None
 
     def wants(self, setting: str) -> bool:
         """Whether this setting of a learner is to be trained."""

@@ -67,11 +67,10 @@ def _distances(rows: Singles, landmarks: Singles) -> Singles:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Of a regression: coefficients, the factor of its matrix by Cholesky, and what is added to responses."""
+    """Of a regression: coefficients, and the factor of its matrix by Cholesky."""
 
     coefficients: Floats
     factor: Floats
-    mean: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +112,7 @@ class Regression:
             products += K.T @ (targets[block] - mean)
         return cls(kernel, rows, targets, mean, gram, kernel.at(kernel.landmarks), products)
 
-    def of_others(self, targets: Floats) -> "Regression":
+    def with_targets(self, targets: Floats) -> "Regression":
         """The same of other targets."""
         mean, products = targets.mean(axis=0), np.zeros_like(self.products)
         for block in _blocks(len(self.rows)):
@@ -131,25 +130,58 @@ class Regression:
             except LinAlgError:  # narrow kernels of rows that are all alike
                 continue
             found = cho_solve((factor, True), self.products, check_finite=False)
-            return Solution(np.asarray(found), np.asarray(factor, dtype=np.float64), self.mean)
+            return Solution(np.asarray(found), np.asarray(factor, dtype=np.float64))
         raise LinAlgError("the kernel matrix is singular")
 
-    def left_out(self, solution: Solution, own: RowNumbers) -> Floats:
-        """Responses of some of the rows, each as if it had been left out.
+    def left_out(self, solution: Solution, own: RowNumbers, units: Codes | None = None) -> Floats:
+        """Responses of some of the rows, each as if it had been left out; the mean of the targets is as it was.
 
-        With h the leverage of a row, f its response and t its target, that is (f - h t) / (1 - h), exactly.
+        With h the leverage of a row, f its response and t its target, that is (f - h t) / (1 - h), exactly. Rows of one
+        unit, as copies of a picture are, are left out together: t - (I - H)^-1 (t - f), with H the unit's part of the
+        matrix whose diagonal are the leverages.
+
+        Parameters
+        ----------
+        solution : Solution
+        own : ndarray
+            Numbers of rows; with units, whole ones.
+        units : ndarray, optional
+            Of all rows: what is independent, where rows are not.
         """
-        found = []
-        for block in _blocks(len(own)):
+        found = np.empty((len(own), self.targets.shape[1]))
+        for block in _blocks(len(own)) if units is None else _whole_units(units[own]):
             K, targets = self.kernel.at(self.rows[own[block]]), self.targets[own[block]] - self.mean
-            leverage = (solve_triangular(solution.factor, K.T, lower=True, check_finite=False) ** 2).sum(axis=0)
-            leverage = np.minimum(leverage, 1 - 1e-6)[:, None]
-            found.append((K @ solution.coefficients - leverage * targets) / (1 - leverage) + self.mean)
-        return np.concatenate(found)
+            roots = solve_triangular(solution.factor, K.T, lower=True, check_finite=False)
+            leverage = np.minimum((roots**2).sum(axis=0), 1 - 1e-6)[:, None]
+            responses = K @ solution.coefficients
+            left = (responses - leverage * targets) / (1 - leverage)
+            if units is not None:
+                for rows in _several(units[own[block]]):
+                    H = roots[:, rows].T @ roots[:, rows]
+                    # Held off from singular, as above: a unit may be all that a landmark has.
+                    slack = (1 + 1e-6) * np.eye(len(rows)) - H
+                    left[rows] = targets[rows] - np.linalg.solve(slack, targets[rows] - responses[rows])
+            found[block] = left + self.mean
+        return found
 
 
 def _blocks(n: int) -> Iterator[slice]:
     return (slice(start, start + _AT_A_TIME) for start in range(0, n, _AT_A_TIME))
+
+
+def _whole_units(units: Codes) -> Iterator[RowNumbers]:
+    """Rows of whole units, some at a time: about as many as in other blocks."""
+    order = np.argsort(units, kind="stable")
+    borders = np.append(np.flatnonzero(np.diff(units[order])) + 1, len(order))  # where units end
+    ends = borders[np.searchsorted(borders, np.arange(_AT_A_TIME, len(order), _AT_A_TIME))]
+    return (rows for rows in np.split(order, np.unique(ends)) if len(rows))
+
+
+def _several(units: Codes) -> Iterator[RowNumbers]:
+    """Rows of each unit that has more than one."""
+    _, places, counts = np.unique(units, return_inverse=True, return_counts=True)
+    order = np.argsort(places, kind="stable")
+    return (rows for rows in np.split(order, np.cumsum(counts)[:-1]) if len(rows) > 1)
 
 
 @dataclass(frozen=True)
@@ -206,7 +238,7 @@ def part_kernel(fold: Fold, part: str, width: float, most: int) -> Models:
     """Regression of the class indicators on a kernel, with several ridges and, as a setting, on repaired labels.
 
     On noisy labels, a ridge that is weak enough for the pictures follows the noise, and one that does not is too strong
-    for them. Where readings of the rows that are left out find labels replaced, the setting "repaired" is trained on
+    for them. Where, by readings of rows that are left out, labels look replaced, the setting "repaired" is trained on
     what the labels probably were; where they do not, it is the best of the others.
 
     Parameters
@@ -229,23 +261,27 @@ def part_kernel(fold: Fold, part: str, width: float, most: int) -> Models:
     rng = np.random.default_rng([fold.seed, 2])
     kernel = Kernel.of(rows[np.sort(rng.permutation(fold.n)[: min(most, fold.n)])], width)
     regression = Regression.of(kernel, rows, np.eye(fold.n_classes)[fold.y], fold.prior)
-    tried = np.sort(rng.permutation(fold.n)[:TRIED])
+    tried = _draw(fold, rng)
     found: dict[str, tuple[Floats, Floats, Reading]] = {}  # coefficients, what is added to responses, reading
     losses: dict[str, float] = {}
     for name, ridge in names.items():
         solution = regression.solve(ridge)
-        reading, losses[name] = Reading.of(regression.left_out(solution, tried), fold.y[tried])
-        found[name] = solution.coefficients, solution.mean, reading
+        reading, losses[name] = Reading.of(regression.left_out(solution, tried, fold.units), fold.y[tried])
+        found[name] = solution.coefficients, regression.mean, reading
     if fold.wants(repaired):
         best = min(losses, key=lambda name: losses[name])
         found[repaired] = found[best]
         reading = found[best][2]
         if reading.replaced > _REPAIR_FROM:
-            left_out = regression.left_out(regression.solve(names[best]), np.arange(fold.n))
-            regression = regression.of_others(reading.repair(left_out, fold.y))
+            # Solved again: the factors of all ridges together would be most of the memory that pictures take.
+            solution = regression.solve(names[best])
+            left_out = regression.left_out(solution, np.arange(fold.n), fold.units)
+            regression = regression.with_targets(reading.repair(left_out, fold.y))
             solution = regression.solve(_REPAIRED_RIDGE)
-            reading, _ = Reading.of(regression.left_out(solution, tried), fold.y[tried], reading.replaced)
-            found[repaired] = solution.coefficients, solution.mean, reading
+            # Neighbours' repaired labels have seen the label of a row left out: sharpness is a little too high.
+            left_out = regression.left_out(solution, tried, fold.units)
+            reading, _ = Reading.of(left_out, fold.y[tried], reading.replaced)
+            found[repaired] = solution.coefficients, regression.mean, reading
     wanted = {name: of for name, of in found.items() if fold.wants(name)}
     everything = np.hstack([coefficients for coefficients, _, _ in wanted.values()])
 
@@ -261,6 +297,15 @@ def part_kernel(fold: Fold, part: str, width: float, most: int) -> Models:
         name: partial(predict, at=at, mean=mean, reading=reading)
         for at, (name, (_, mean, reading)) in enumerate(wanted.items())
     }
+
+
+def _draw(fold: Fold, rng: np.random.Generator) -> RowNumbers:
+    """Rows, in whole units, that decide how responses are read."""
+    drawn = rng.permutation(fold.n)
+    if fold.units is None:
+        return np.sort(drawn[:TRIED])
+    own = fold.units[drawn]
+    return np.flatnonzero(np.isin(fold.units, np.unique(own[:TRIED])))
 
 
 def kernel_of_patches(fold: Fold) -> Models:
