@@ -85,14 +85,15 @@ dist: .venv/for-test
 	DIST=dist $(RUN) -m pytest -q tests/test_distribution.py
 	$(RUN) tests/clean_install.py dist
 
-# MNIST, phoneme and satimage come from OpenML; with copies in a folder: real_data.py mnist --data FOLDER. Teachers and
-# real tables need a folder of tables (--data FOLDER, see teachers.py), and about twelve hours.
+# MNIST, phoneme and satimage come from OpenML; with copies in a folder: real_data.py mnist --data FOLDER. Teachers,
+# real tables and pictures need a folder of data (--data FOLDER, see teachers.py and images.py), and about fourteen hours.
 evidence: .venv/for-test .venv/for-bench
 	$(RUN) benchmarks/low_dimension.py --out benchmarks/results/low_dimension.md
 	$(RUN) benchmarks/teachers.py fit --jobs 2
 	$(RUN) benchmarks/teachers.py curves --jobs 2
 	$(RUN) benchmarks/floor_evidence.py collect
 	$(RUN) benchmarks/floor_evidence.py pack
+	$(RUN) benchmarks/images.py run
 	$(RUN) benchmarks/train_floor.py fit
 	$(RUN) benchmarks/train_floor.py open
 	$(RUN) benchmarks/real_tables.py reached
@@ -135,6 +136,8 @@ leaderboard: .venv/for-bench .venv/for-test
 	$(RUN) -m bayesfloor.arena --results build/arena.jsonl --leaderboard docs/leaderboard.md --force
 	$(RUN) -m bayesfloor.arena --sizes 5000 --n-seeds 3 --estimators "learned floor" --results build/arena_5000.jsonl \
 	  --leaderboard docs/leaderboard_5000.md --force
+	$(RUN) -m bayesfloor.arena --problems templates many_templates blobs words topics chains \
+	  --results build/arena_images_texts.jsonl --leaderboard docs/leaderboard_images_texts.md --force
 	$(RUN) benchmarks/readme_figures.py README.md
 
 paper: .venv/for-frameworks .venv/for-test

@@ -1,6 +1,7 @@
 """The floor of pictures: MNIST and Fashion-MNIST, whole and from few, and problems of pictures whose floor is known.
 
 python benchmarks/images.py run [--data DIR] [--only TEXT]   # DIR/mnist.npz and fashion_mnist.npz, X, y and is_train
+python benchmarks/images.py run --again [--only TEXT]        # first drop what an earlier state of the library has said
 python benchmarks/images.py write                            # results/images.md from what was run
 
 An interrupted run goes on where it stopped. Networks reach 0.2 % on MNIST and about 4 % on Fashion-MNIST: the interval
@@ -23,7 +24,7 @@ import numpy as np
 from bayesfloor import estimate, noise_check, problems
 from bayesfloor.library.convolutions import Convolutions
 from bayesfloor.utils.sources import source_key
-from records import figures, judge_again, read_records, run_missing
+from records import figures, judge_again, keep_records, read_records, run_missing
 
 RESULTS = Path(__file__).parent / "results"
 DATA = RESULTS.parents[1] / "data"
@@ -135,6 +136,11 @@ def run_alone(directory: Path, number: int) -> dict[str, Any]:
         return pool.submit(run_one, directory, number).result()
 
 
+def is_present(record: dict[str, Any]) -> bool:
+    """Whether the library's code is still what it was in this run."""
+    return record.get("code") == library_key(record["effort"])
+
+
 def page(records: list[dict[str, Any]]) -> str:
     """What was found, as a page."""
     real = [r for r in records if r["what"] == "estimate"]
@@ -188,7 +194,7 @@ def page(records: list[dict[str, Any]]) -> str:
 
 def _states(records: list[dict[str, Any]]) -> str:
     """Which state of the code the figures are of, where there is more than one."""
-    older = [r for r in records if r.get("code") != library_key(r["effort"])]
+    older = [r for r in records if not is_present(r)]
     if not older:
         return ""
     named = sorted({r["name"] if r["what"] == "random" else f"{r['name']} ({r['n']:,}, {r['effort']})" for r in older})
@@ -240,9 +246,12 @@ def main() -> None:
     parser.add_argument("step", choices=("run", "write"))
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--only", default="", help="tasks whose description has this text")
+    parser.add_argument("--again", action="store_true", help="drop, and run again, what is of an earlier library")
     options = parser.parse_args()
     if options.step == "run":
         chosen = [i for i, task in enumerate(TASKS) if options.only in " ".join(map(str, task))]
+        if options.again:
+            keep_records(RECORDS, lambda record: record["number"] not in chosen or is_present(record))
         run_missing(RECORDS, lambda number: run_alone(options.data, number), chosen, 1)
     OUT.write_text(page([judge_again(record) for record in read_records(RECORDS)]), encoding="utf-8")
 

@@ -3,14 +3,19 @@
 import sys
 from pathlib import Path
 
+from bayesfloor.problems import names
+
 ROOT = Path(__file__).parents[1]
 DOCS, RESULTS = ROOT / "docs", ROOT / "benchmarks" / "results"
 _OURS = ("oracle", "learned floor", "benchmark learner", "benchmark learner, paper's radii")
 
 
-def cells(path: Path) -> list[list[str]]:
-    """Cells of the lines of a page that belong to tables."""
-    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+def cells(path: Path, heading: str = "") -> list[list[str]]:
+    """Cells of the lines of a page, or of what is below a heading, that belong to tables."""
+    text = path.read_text(encoding="utf-8")
+    if heading:
+        text = text.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    lines = [line for line in text.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
 
 
@@ -24,13 +29,14 @@ def line(*values: str) -> str:
     return f"| {' | '.join(values)} |"
 
 
-def public(path: Path, about: str) -> list[str]:
+def public(path: Path, about: str, kind: str | None = None) -> list[str]:
     """The learned floor on the public problems, and the best of the other estimators, where they were run."""
-    rows = cells(path)[2:]
-    board = rows[: next(i for i, row in enumerate(rows) if row[0] == "problem")]
-    ours, others = row_of(path, "learned floor"), [row for row in board if row[0] not in _OURS]
-    named = [(f"public problems, {about}", ours), *((f"the same, next best: {row[0]}", row) for row in others[:1])]
-    return [line(name, "25", row[1], row[2], row[6]) for name, row in named]
+    rows = cells(path, (kind or "").capitalize())[2:]
+    board = rows[: next((i for i, row in enumerate(rows) if row[0] == "problem"), None)]
+    ours = next(row for row in board if row[0] == "learned floor")
+    others = [row for row in board if row[0] not in _OURS]
+    named = [(about, ours), *((f"the same, next best: {row[0]}", row) for row in others[:1])]
+    return [line(name, str(len(names(kind))), row[1], row[2], row[6]) for name, row in named]
 
 
 def grouped(path: Path, name: str, about: str) -> str:
@@ -64,8 +70,10 @@ def accuracy() -> str:
         [
             line("", "problems", "mean abs. error", "x oracle", "95 % interval holds"),
             "|---" * 5 + "|",
-            *public(DOCS / "leaderboard.md", "1,500 rows"),
-            *public(DOCS / "leaderboard_5000.md", "5,000 rows"),
+            *public(DOCS / "leaderboard.md", "public problems, 1,500 rows"),
+            *public(DOCS / "leaderboard_5000.md", "public problems, 5,000 rows"),
+            *public(DOCS / "leaderboard_images_texts.md", "pictures, 1,500", "images"),
+            *public(DOCS / "leaderboard_images_texts.md", "texts, 1,500", "texts"),
             grouped(families, "random problems", "random families, each left out"),
             grouped(families, "teachers", "teachers, each table left out"),
             grouped(families, "flat curves", "of both, where the learning curve is flat"),

@@ -65,7 +65,12 @@ def judge_again(record: Record, level: float = 0.95) -> Record:
 
 def drop_other_libraries(path: Path, library: int) -> None:
     """Drop runs that say what another library would say: they are made again."""
+    keep_records(path, lambda record: record.get("library", library) == library)
+
+
+def keep_records(path: Path, is_wanted: Callable[[Record], bool]) -> None:
+    """Drop all other runs from the file."""
     records = read_records(path)
-    kept = [record for record in records if record.get("library", library) == library]
+    kept = [record for record in records if is_wanted(record)]
     if len(kept) < len(records):
         path.write_text("".join(json.dumps(record) + "\n" for record in kept), encoding="utf-8")

@@ -15,7 +15,7 @@ from bayesfloor import DataError, ParameterError
 from bayesfloor.arena.__main__ import main
 from bayesfloor.arena.arena import run
 from bayesfloor.arena.leaderboard import ArenaResult, Record
-from bayesfloor.problems.problems import from_posterior, get
+from bayesfloor.problems.problems import from_posterior, get, names
 from waiting import until
 
 
@@ -236,7 +236,9 @@ def test_command_says_what_is_wrong_in_one_line(arguments: list[str], message: s
 
 def test_list(capsys) -> None:
     assert main(["--list"]) == 0
-    assert "moons: d = 2, 2 classes" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "moons: d = 2, 2 classes" in out
+    assert all(f"  {name}: d = " in out for kind in ("images", "texts") for name in names(kind))
 
 
 def test_picture_has_a_row_per_estimator() -> None:

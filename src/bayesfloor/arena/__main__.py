@@ -43,7 +43,7 @@ def parser(prog: str = "python -m bayesfloor.arena") -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--list", action="store_true", help="list problems and estimators, and stop")
-    top.add_argument("--problems", nargs="+", metavar="NAME", help="default: all")
+    top.add_argument("--problems", nargs="+", metavar="NAME", help="see --list; default: all but images and texts")
     top.add_argument("--estimators", nargs="+", metavar="NAME", help="default: all that are installed")
     top.add_argument("--metrics", action="store_true", help="a table for each other metric, of the learned floor")
     top.add_argument("--sizes", nargs="+", type=int, default=[1500], metavar="N", help="sample sizes (1500)")
@@ -75,8 +75,10 @@ def main(arguments: Sequence[str] | None = None, *, prog: str = "python -m bayes
 def _run(options: argparse.Namespace, command: str) -> int:
     estimators = default_estimators()
     if options.list:
-        print("problems:", *(f"  {get(name)}" for name in names()), "", "estimators:", sep="\n")
-        print(*(f"  {name}" for name in estimators), sep="\n")
+        for kind in KINDS:
+            heading = "problems:" if kind is None else f"problems, {kind}:"
+            print(heading, *(f"  {get(name)}" for name in names(kind)), "", sep="\n")
+        print("estimators:", *(f"  {name}" for name in estimators), sep="\n")
         return 0
     if options.metrics:
         board = run_metrics(
