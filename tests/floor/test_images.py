@@ -81,7 +81,7 @@ def test_colour_takes_part():
         (np.zeros((40, 64)), r"must be an array of shape \(N, H, W\)"),
         (np.zeros((40, 8, 8, 2)), r"got shape \(40, 8, 8, 2\)"),
         (np.zeros((40, 3, 9)), "too small for patches"),
-        (np.full((40, 8, 8), np.nan), "40 pictures hold NaN, infinity .* the first is picture 0"),
+        (np.full((40, 8, 8), np.nan), "40 of 40 pictures hold NaN, infinity .* the first is picture 0"),
         (np.zeros((0, 8, 8)), "there are 0 pictures"),
         (np.zeros((40, 8, 8)), "all 40 pictures are alike"),
     ],

@@ -192,7 +192,7 @@ def _from_folder(folder: Path, size: int | None, skip_bad: bool, progress: Progr
             f"{len(bad)} of {len(found.files)} pictures in {folder.name} cannot be used; the first is {first}: "
             f"{reason}. Mend or remove them, or leave them out with skip_bad=True (--skip-bad)"
         )
-    notes = [f"{count} {text}" for text, count in remarks.items()]
+    notes = [f"{count} of {len(found.files)} {text}" for text, count in remarks.items()]
     if bad:
         named = listed([f"{name} ({reason})" for name, reason in bad.items()])
         notes.append(f"{len(bad)} of {len(found.files)} pictures were left out, because they cannot be used: {named}")
