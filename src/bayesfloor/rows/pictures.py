@@ -76,8 +76,8 @@ def _as_singles(array: NDArray[Any]) -> NDArray[np.float32]:
     if not finite.all():
         bad = np.flatnonzero(~finite.all(axis=(1, 2, 3)))
         raise DataError(
-            f"{len(bad)} of {len(singles)} pictures hold NaN, infinity or numbers beyond single precision; the first is "
-            f"picture {bad[0]}. Mend or drop them"
+            f"{len(bad)} of {len(singles)} pictures hold NaN, infinity or numbers beyond single precision; the first "
+            f"is picture {bad[0]}. Mend or drop them"
         )
     return singles
 
