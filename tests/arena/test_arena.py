@@ -217,6 +217,20 @@ def test_command_writes_tables_and_picture(tmp_path: Path, capsys: pytest.Captur
     assert board.read_bytes() == before
     assert main([*arguments, "--force"]) == 0
     assert sorted(p.name for p in tmp_path.iterdir()) == ["board.json", "board.md", "board.svg"]
+    assert "counts of words" not in text
+
+
+def test_images_and_texts_have_headings_of_their_own(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib").use("agg")
+    board = tmp_path / "board.md"
+    chosen = ["--problems", "moons", "blobs", "words", "--estimators", "k-NN error", "--sizes", "60", "--n-seeds", "1"]
+    assert main([*chosen, "--jobs", "1", "--leaderboard", str(board)]) == 0
+    columns, images, texts = (
+        board.read_text().split("\n## Estimate")[0].replace("\n## Texts", "\n## Images").split("\n## Images")
+    )
+    assert "counts of words" in columns
+    for part in (columns, images, texts):
+        assert part.count("| k-NN error |") == 1
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,8 @@ def _page(result: ArenaResult, command: str, picture: str) -> str:
             "varies less. "
             "Errors are of the estimated floor; *worst problem* is the largest mean absolute error on one problem; "
             "coverage and width are of 95 % intervals, where an estimator gives one; s is the median time of one "
-            "estimate in seconds, one thread. Whoever failed on a sample stands below all who did not.",
+            "estimate in seconds, one thread. Whoever failed on a sample stands below all who did not."
+            f"{_given(result)}",
             "",
             *_tables(result),
             f"![Estimate minus true floor, estimators by problems]({picture})",
@@ -157,16 +158,30 @@ def _page(result: ArenaResult, command: str, picture: str) -> str:
     )
 
 
+def _given(result: ArenaResult) -> str:
+    """What estimators are given of rows that are no columns."""
+    if set(_by_kind(result)) == {None}:
+        return ""
+    return (
+        " The learned floor is given images and texts as they are; the others, which take columns, are given pixels "
+        "and counts of words."
+    )
+
+
 def _tables(result: ArenaResult) -> list[str]:
     """A leaderboard for each kind of rows; those that are no columns under a heading of their own."""
-    kinds = {name: kind for kind in KINDS for name in names(kind)}
     lines = []
-    for kind in KINDS:
-        own = tuple(record for record in result.records if kinds.get(record.problem) == kind)
-        if own:
-            heading = [] if kind is None else [f"## {kind.capitalize()}", ""]
-            lines += [*heading, ArenaResult(own).to_markdown(), ""]
+    for kind, own in _by_kind(result).items():
+        heading = [] if kind is None else [f"## {kind.capitalize()}", ""]
+        lines += [*heading, own.to_markdown(), ""]
     return lines
+
+
+def _by_kind(result: ArenaResult) -> dict[str | None, ArenaResult]:
+    """Results on problems of each kind that there are; problems of the user's own have columns."""
+    kinds = {name: kind for kind in KINDS for name in names(kind)}
+    found = {kind: tuple(r for r in result.records if kinds.get(r.problem) == kind) for kind in KINDS}
+    return {kind: ArenaResult(own) for kind, own in found.items() if own}
 
 
 def _drawn(result: ArenaResult) -> bytes:
