@@ -173,8 +173,8 @@ def page(records: list[dict[str, Any]]) -> str:
         others = r["cpu_seconds"] - r["network_seconds"]
         lines += [
             "",
-            f"{r['name']}, thorough: of the CPU seconds {r['network_seconds']:.0f} are of convolutional networks: "
-            f"{r['cpu_seconds'] / others:.2f} times what the others take, which are all that there is without torch.",
+            f"{r['name']}, thorough: of the CPU seconds {r['network_seconds']:.0f} are of convolutional networks. "
+            f"All together are {r['cpu_seconds'] / others:.2f} times the rest, which is what runs without torch.",
         ]
     for r in (r for r in records if r["what"] == "noise"):
         gaps = ", ".join(
