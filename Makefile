@@ -93,7 +93,7 @@ evidence: .venv/for-test .venv/for-bench
 	$(RUN) benchmarks/teachers.py curves --jobs 2
 	$(RUN) benchmarks/floor_evidence.py collect
 	$(RUN) benchmarks/floor_evidence.py pack
-	$(RUN) benchmarks/images.py run
+	$(RUN) benchmarks/images.py run --again
 	$(RUN) benchmarks/train_floor.py fit
 	$(RUN) benchmarks/train_floor.py open
 	$(RUN) benchmarks/real_tables.py reached
