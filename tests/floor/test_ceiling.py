@@ -409,7 +409,7 @@ def test_copies_of_scores_count_once() -> None:
         scores = np.where(rng.random(60) < 0.3, 1 - y, y) * 0.6 + 0.4 * rng.random(60) * 0.99
         result = from_scores(np.repeat(scores, 6), np.repeat(y, 6))
         assert result.certificate.tested == 60
-        assert result.interval.high <= max(result.floor, upper_limit(result.certificate.errors, 60, 0.975))
+        assert result.interval.high <= max(result.floor, upper_limit(result.certificate.errors, 60, 0.995))
         below += result.ceiling < 0.3
     assert below <= binom.ppf(0.9999, 40, 0.05)
 

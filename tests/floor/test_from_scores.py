@@ -14,6 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from bayesfloor import compare, frames, from_scores, plots, problems
+from bayesfloor.bounds import certified_upper_limit
 from bayesfloor.floor.result import FloorResult
 from bayesfloor.report.page import render
 from bayesfloor.utils.intervals import upper_limit
@@ -188,3 +189,19 @@ def test_copies_are_named() -> None:
     found = from_scores(np.repeat(problem.posterior(X), 2, axis=0), np.repeat(y, 2), n_jobs=1)
     assert found.certificate.tested == 300
     assert "300 of 600 rows are copies of another: each record counts once for the ceiling" in found.notes
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_the_interval_ends_at_the_certified_limit_of_a_tenth_of_its_risk(n_classes: int, level: float) -> None:
+    # As in `estimate`. The scores name the right class in all but 5 % of the rows and are otherwise noise, so that
+    # they expect more errors than they make, and the certified limit ends the interval.
+    rng = np.random.default_rng(0)
+    named, rows = np.arange(300) % n_classes, np.arange(300)
+    scores = 3 * rng.normal(size=(300, n_classes))
+    scores[rows, named] = scores.max(axis=1) + 0.01
+    y = np.where(rng.random(300) < 0.05, (named + 1) % n_classes, named)
+    result = from_scores(scores, y, confidence_level=level, n_jobs=1)
+    errors = int((named != y).sum())
+    assert (result.certificate.errors, result.certificate.tested) == (errors, 300)
+    assert result.interval.high == certified_upper_limit(errors, 300, confidence_level=1 - (1 - level) / 10).upper

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -22,10 +23,10 @@ from ..rows.keys import digest, row_keys
 from ..rows.labels import plain
 from ..rows.scaling import order_by_content
 from ..utils.checks import check_seed
-from ..utils.intervals import ConfidenceInterval, check_level, score_interval, upper_limit
+from ..utils.intervals import ConfidenceInterval, check_level, score_interval
 from ._estimate import estimate
 from .balls import ball_estimate, pair_table
-from .ceiling import Certificate
+from .ceiling import Certificate, HeldOut, ceiling, cut_interval
 from .conclusion import BALLS, PLUG_IN, pair_shares
 from .curve import summarise
 from .doubts import check_codes, floor_of_scores, scores_of_training_rows
@@ -117,29 +118,29 @@ def from_scores(
     space = np.hstack([expit(coordinates), expit(-coordinates)]) if n_classes == 2 else P
     ball, occupancy = ball_estimate(space, data.labels, None, n_jobs)
     tested = _tested_rows(logs, data, P, random_state)
-    wrong = int((logs.whole.argmax(axis=1) != data.labels)[tested].sum())
-    ceiling, most = (
-        min(upper_limit(wrong, len(tested), level), 1 - 1 / n_classes)
-        for level in (confidence_level, (1 + confidence_level) / 2)
-    )
+    truth, missed = data.labels[tested], (logs.whole.argmax(axis=1) != data.labels)[tested]
+    held = HeldOut(*(np.bincount(rows, minlength=n_classes) for rows in (truth[missed], truth)))
+    wrong, limit = int(missed.sum()), partial(ceiling, held, None)
+    certified = limit(confidence_level)
+    assert certified is not None
     majority = 1 - float(shrunk_shares(data.class_counts).max())
     most_wrong, most_doubt = (min(most, _FAR_BELOW_MAJORITY * majority) for most in (_HARDLY_WRONG, _HARDLY_DOUBT))
     memorised = wrong <= most_wrong * len(tested) and min(p.plugin for p in posteriors) <= most_doubt
     # The plug-in of calibrated scores is less noisy than balls or errors, and was nearer to known floors than balls;
     # means of plug-in and error did about as well. Balls do not take the posterior to increase with the score: where
     # they are full, the interval reaches them.
-    value = min(plugin, majority) if memorised else min(plugin, ceiling, majority)
+    value = min(plugin, majority) if memorised else min(plugin, certified, majority)
     figures = [plugin, error, posteriors[1].plugin, posteriors[1].error, *([ball] if n_classes <= BALL_CLASSES else [])]
     interval = _interval(value, figures, len(tested), confidence_level)
     if memorised:  # how these rows are scored sets no limit to how new ones can be: naming the largest class does
         at_most = score_interval(majority, data.n_samples, confidence_level).high
         interval = replace(interval, high=min(at_most, 1 - 1 / n_classes))
     else:
-        interval = replace(interval, high=max(value, min(most, interval.high)))
+        _, interval = cut_interval(value, interval.low, interval.high, limit, confidence_level)
     return FloorResult(
         floor=value,
         interval=interval,
-        ceiling=None if memorised else ceiling,
+        ceiling=None if memorised else certified,
         certificate=None if memorised else Certificate("scores", None, wrong, len(tested)),
         estimates=(
             Estimate("floor", value, f"error that the scores expect after {chosen.made_by}"),

@@ -1,5 +1,6 @@
 """The certified ceiling: a classifier that was fixed before it saw the held-out rows, and its errors there."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,9 +10,18 @@ from .._types import Codes, Counts, Floats, Mask, RowNumbers
 from ..library.pool import Pool, Stage
 from ..library.training import reweight
 from ..rows.draws import one_of_each
-from ..utils.intervals import upper_limit
+from ..utils.intervals import ConfidenceInterval, upper_limit
 
-__all__ = ["Certificate", "HeldOut", "Test", "ceiling", "cutting_level", "group_limit", "held_out_errors"]
+__all__ = [
+    "Certificate",
+    "HeldOut",
+    "Test",
+    "ceiling",
+    "cut_interval",
+    "cutting_level",
+    "group_limit",
+    "held_out_errors",
+]
 
 
 _BETS = np.array([0.25, 0.5, 1.0, 2.0, 4.0])  # times the bet that would be best for errors at random
@@ -101,6 +111,30 @@ def cutting_level(confidence_level: float) -> float:
     0.995
     """
     return 1 - (1 - confidence_level) / 10
+
+
+def cut_interval(
+    floor: float, low: float, high: float, limit: Callable[[float], float | None], confidence_level: float
+) -> tuple[float, ConfidenceInterval]:
+    """An estimate and its interval, neither above what was certified.
+
+    Parameters
+    ----------
+    floor, low, high : float
+        As estimated.
+    limit : function of a confidence level
+        The certified limit at that level; None if there is none.
+    confidence_level : float
+
+    Examples
+    --------
+    >>> cut_interval(0.1, 0.05, 0.3, lambda level: 0.2 if level > 0.99 else 0.15, 0.95)
+    (0.1, ConfidenceInterval(low=0.05, high=0.2, confidence_level=0.95))
+    """
+    certified, most = limit(confidence_level), limit(cutting_level(confidence_level))
+    if certified is not None and most is not None:
+        floor, high = min(floor, certified), min(high, most)
+    return floor, ConfidenceInterval(min(low, floor), max(high, floor), confidence_level)
 
 
 def _limit(held: HeldOut, wrong: Counts, tested: Counts, level: float) -> float:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -15,9 +16,8 @@ from ..library.pool import Stage
 from ..library.training import Learned
 from ..rows.dataset import Dataset
 from ..rows.labels import plain
-from ..utils.intervals import ConfidenceInterval
 from .abstention import decline_points
-from .ceiling import HeldOut, Test, ceiling, cutting_level
+from .ceiling import HeldOut, Test, ceiling, cut_interval
 from .costs import CostMatrix, lowest_cost
 from .curve import FRACTIONS, Curve
 from .doubts import doubts, training_rows
@@ -99,17 +99,16 @@ def conclude(
         parametric=learned.parametric,
     )
     judgement = judge(evidence, confidence_level)
-    certified = ceiling(counted.held_out, priors, confidence_level)
-    most = ceiling(counted.held_out, priors, cutting_level(confidence_level))
-    floor = judgement.floor if certified is None else min(judgement.floor, certified)
-    high = judgement.high if most is None else min(judgement.high, most)
+    limit = partial(ceiling, counted.held_out, priors)
+    certified = limit(confidence_level)
+    floor, interval = cut_interval(judgement.floor, judgement.low, judgement.high, limit, confidence_level)
     classes = tuple(plain(data.classes))
     stages = learned.fitted.stages
     said = _predictions(data, learned, counted, evidence, priors, confidence_level)
     training = training_rows(stages[0].n_train, data.n_samples, settings["effort"])
     return FloorResult(
         floor=floor,
-        interval=ConfidenceInterval(min(judgement.low, floor), max(high, floor), confidence_level),
+        interval=interval,
         ceiling=certified,
         certificate=None if certified is None else counted.held_out.certificate(classes),
         estimates=_estimates(evidence, floor, counted.occupancy),

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from .._types import Floats
 from ..errors import ParameterError
 from ..utils.checks import brief
 from ..utils.intervals import ConfidenceInterval
-from .ceiling import cutting_level
+from .ceiling import cut_interval
 from .decisions import NAME_ONE, ByGain, Decisions
 from .predictions import Predictions
 
@@ -191,21 +192,18 @@ def lowest_cost(
         paid = np.array([costs.table[decision, said.y] for decision in chosen]) / scale
         deviation = float(np.sqrt(max(0.0, (paid**2 @ said.weights).mean() - (paid @ said.weights).mean() ** 2)))
     evidence, judged = said.lowest(rule, gains, costs.most, all_rows, deviation)
-    level = said.confidence_level
-    certified, most = (_ceiling(costs, said, at) for at in (level, cutting_level(level)))
+    level, limit = said.confidence_level, partial(_ceiling, costs, said)
 
     def in_unit(loss: float) -> float:
         return unavoidable + scale * loss
 
-    floor, high = in_unit(judged.floor), in_unit(judged.high)
-    if certified is not None and most is not None:
-        floor, high = min(floor, certified), min(high, most)
+    floor, interval = cut_interval(in_unit(judged.floor), in_unit(judged.low), in_unit(judged.high), limit, level)
     best = int((gains @ said.shares).argmax())
     chosen_now = np.bincount(rule.choose(said.mean), weights=said.weights, minlength=len(gains))
     return CostFloor(
         floor=floor,
-        interval=ConfidenceInterval(min(in_unit(judged.low), floor), max(high, floor), level),
-        ceiling=certified,
+        interval=interval,
+        ceiling=limit(level),
         decisions=costs.decisions,
         shares=tuple(chosen_now.tolist()),
         constant=costs.decisions[best],
