@@ -3,7 +3,7 @@
 import unittest
 from typing import Any
 
-from .floor._gate import gate
+from .floor._gate import EXIT_CODES, gate
 from .floor.result import FloorResult
 from .utils.checks import check_choice
 
@@ -13,18 +13,18 @@ _WHERE_UNKNOWN = ("fail", "skip", "pass")
 
 
 def assert_at_floor(
-    result: FloorResult, *, within: float = 0.02, cannot_tell: str = "fail", ignore: Any = (), **model: Any
+    result: FloorResult, *, within: float | None = None, cannot_tell: str = "fail", ignore: Any = (), **model: Any
 ) -> None:
-    """Fail a test if a model is not at the floor: `bayesfloor.gate` as an assertion, for pytest and unittest.
+    """Fail a test if a model is not near the floor: `bayesfloor.gate` as an assertion, for pytest and unittest.
 
     Parameters
     ----------
     result : FloorResult
         Of `estimate`; estimated once, saved by `to_json`, and read by ``FloorResult.from_json`` it costs nothing.
-    within : float
-        How far above the floor is allowed, as a share.
+    within : float, optional
+        The largest gap to the floor that is allowed, as a share; default as in `bayesfloor.gate`.
     cannot_tell : {"fail", "skip", "pass"}
-        What becomes of the test where nothing is shown either way.
+        What becomes of the test where nothing is shown either way (exit code 4 of the gate).
     ignore : sequence of str
         Codes of doubts that do not count.
     **model
@@ -50,7 +50,7 @@ def assert_at_floor(
     found = gate(result, within=within, ignore=ignore, **model)
     if found.passed:
         return
-    if found.comparison.verdict == "cannot tell" and cannot_tell != "fail":
+    if found.exit_code == EXIT_CODES["cannot tell"] and cannot_tell != "fail":
         if cannot_tell == "skip":
             raise unittest.SkipTest(found.sentence)
         return

@@ -349,7 +349,7 @@ def test_the_gate_estimates_by_itself(folder, capsys) -> None:
         capsys, "gate", "data.csv", "--target", "label", "--error", "0.5", "--n-test", "9999", "--junit", "g.xml", *FAST
     )
     assert (status, "Room" in out) == (3, True)
-    assert 'name="model of data.csv (within 0.02)"' in (folder / "g.xml").read_text()
+    assert 'name="model of data.csv"' in (folder / "g.xml").read_text()
 
 
 def test_bad_gates(saved, folder, capsys) -> None:

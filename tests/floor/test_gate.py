@@ -3,6 +3,7 @@
 import json
 import unittest
 from dataclasses import replace
+from itertools import product
 from xml.etree import ElementTree
 
 import numpy as np
@@ -32,9 +33,10 @@ def result() -> FloorResult:
     ("error", "n_test", "verdict", "exit_code"),
     [
         (0.121, 20_000, "at the floor", 0),
-        (0.130, 20_000, "at the floor", 0),  # surely above the floor, and surely by less than two points
+        (0.130, 20_000, "room", 0),  # surely above the floor, and surely by less than two points
         (0.200, 20_000, "room", 3),
-        (0.141, 20_000, "cannot tell", 4),  # above the floor, by more or less than two points
+        (0.141, 20_000, "room", 3),  # surely above the floor, by more or less than two points
+        (0.121, 900, "at the floor", 4),  # near enough for `compare`, not for two points
         (0.121, 100, "cannot tell", 4),
         (0.050, 20_000, "below the floor", 5),
     ],
@@ -44,8 +46,9 @@ def test_exit_statuses(result, error: float, n_test: int, verdict: str, exit_cod
     assert (found.comparison.verdict, found.exit_code, found.passed) == (verdict, exit_code, exit_code == 0)
     low, high = found.comparison.excess_interval.low, found.comparison.excess_interval.high
     assert verdict == (
-        "below the floor" if high < 0 else "room" if low > 0.02 else "at the floor" if high <= 0.02 else "cannot tell"
+        "below the floor" if high < 0 else "room" if low > 0 else "at the floor" if high <= 0.03 else "cannot tell"
     )
+    assert found.passed == (0 <= high <= 0.02)
     assert json.loads(json.dumps(found.to_dict()))["exit_code"] == exit_code
     assert found.sentence in str(found)
     assert str(found).startswith("passed" if found.passed else "failed")
@@ -55,14 +58,49 @@ def test_it_is_the_comparison_of_compare(result) -> None:
     assert gate(result, error=0.13, n_test=500, within=0.05) == Gate(
         compare(result, error=0.13, n_test=500, within=0.05)
     )
-    surely = compare(result, error=0.130, n_test=20_000)
-    assert (surely.verdict, surely.within) == ("room", None), "without a distance any room is room"
+
+
+def test_compare_and_gate_have_one_verdict(result) -> None:
+    """Whatever is allowed: it decides what passes, not what was found."""
+    seen = set()
+    for floor, half, doubts, error, n_test, within in product(
+        (0.0, 0.03, 0.12, 0.3),
+        (0.0, 0.01, 0.06),
+        ((), (FALLING,)),
+        (0.0, 0.02, 0.05, 0.11, 0.125, 0.14, 0.2, 0.31, 0.5),
+        (50, 400, 3_000, 100_000),
+        (0.005, 0.02, 0.1, None),
+    ):
+        interval = ConfidenceInterval(max(0.0, floor - half), floor + half, 0.95)
+        known = replace(result, floor=floor, interval=interval, doubts=doubts)
+        compared = compare(known, error=error, n_test=n_test)
+        found = gate(known, error=error, n_test=n_test, within=within)
+        verdict, high = compared.verdict, compared.excess_interval.high
+        assert (found.comparison.verdict, found.comparison.excess_interval) == (verdict, compared.excess_interval)
+        allowed = max(0.02, 0.25 * floor) if within is None else within
+        assert found.passed == (verdict != "below the floor" and not compared.doubts and high <= allowed)
+        codes = {"room": 3, "at the floor": 4, "cannot tell": 4, "below the floor": 5}
+        assert found.exit_code == (0 if found.passed else codes[verdict])
+        if within is None:  # then passing means what compare means by "at the floor", or a gap that is surely smaller
+            assert found.passed or verdict != "at the floor"
+            assert not found.passed or verdict in ("at the floor", "room")
+        kind = ElementTree.fromstring(found.to_junit()).find("testsuite/testcase/failure")
+        assert found.passed if kind is None else kind.get("type") == verdict
+        assert found.to_dict()["comparison"]["verdict"] == verdict
+        assert compared.sentence in found.sentence
+        seen.add((verdict, found.passed))
+    assert len(seen) == 7, "every verdict, passed and not; none below the floor passes"
 
 
 def test_what_is_allowed_is_said(result) -> None:
-    assert "within the 2 points allowed" in gate(result, error=0.13, n_test=20_000).sentence
-    assert "beyond the 2 allowed" in gate(result, error=0.2, n_test=20_000).sentence
-    assert "points above the floor, and 2 are allowed" in gate(result, error=0.141, n_test=20_000).sentence
+    for error, said in (
+        (0.13, "shown to be within the 2 points allowed"),
+        (0.2, "shown to be more than the 2 points allowed"),
+        (0.141, "not shown to be within the 2 points allowed"),
+    ):
+        found = gate(result, error=error, n_test=20_000, within=0.02)
+        assert f"The gap is {said}." in found.sentence
+        assert f"; {said}\n" in str(found)
 
 
 def test_doubts_can_be_muted(result) -> None:
@@ -96,7 +134,8 @@ def test_distances_that_are_none(result, within) -> None:
 
 
 def test_junit(result) -> None:
-    suites = ElementTree.fromstring(gate(result, error=0.2, n_test=9999).to_junit("a <b> & \x1b \ud800 c", 1.5))
+    failed = gate(result, error=0.2, n_test=9999, within=0.02)
+    suites = ElementTree.fromstring(failed.to_junit("a <b> & \x1b \ud800 c", 1.5))
     assert (suites.tag, suites.get("failures"), suites.get("tests")) == ("testsuites", "1", "1")
     case = suites.find("testsuite/testcase")
     assert case.get("name") == "a <b> & ? ? c (within 0.02)"

@@ -73,8 +73,9 @@ examples:
   bayesfloor compare data.csv --target label --predictions preds.csv
   bayesfloor compare --result floor.json --error 0.143 --n-test 2000        # of what estimate --json has saved
 """,
-    "gate": """Passes if the model is shown to err at most --within more than the floor. Exit status:
-  0  at the floor     3  room left     4  cannot tell     5  below the floor (too high, or the test has leaked)
+    "gate": """The verdict is that of compare. The model passes if its gap to the floor is shown to be at most --within.
+Exit status:
+  0  passed           3  room left     4  cannot tell     5  below the floor (too high, or the test has leaked)
   2  bad input        1  something that should not have happened
 How the model did is said as in compare: --error and --n-test, or --predictions.
 
@@ -194,7 +195,8 @@ def parser() -> argparse.ArgumentParser:
             one.add_argument("--result", metavar="JSON", help="instead of FILE: what estimate --json has saved")
             _model_options(one)
         if name == "gate":
-            one.add_argument("--within", type=float, default=0.02, metavar="W", help="room that is allowed (0.02)")
+            within = "largest gap to the floor that passes, as a share (2 points or a quarter of the floor)"
+            one.add_argument("--within", type=float, metavar="W", help=within)
             one.add_argument("--junit", metavar="XML", help="write the check as JUnit XML, for build servers")
         _estimate_options(one)
         if name in ("estimate", "report"):

@@ -102,7 +102,7 @@ def _gate(options: Namespace) -> int:
 
     started = time.monotonic()
     check_output(options)
-    within = check_within(options.within)
+    within = None if options.within is None else check_within(options.within)
     junit = None if options.junit is None else Path(options.junit)
     if junit is not None:
         check_output(options, junit, own=_OWN_JUNIT)

@@ -48,7 +48,8 @@ class Comparison:
     verdict : {"room", "at the floor", "cannot tell", "below the floor"}
         The interval of the excess lies above 0 (there is room for a better model), includes it, or lies below. Where it
         includes 0 but reaches more than two points, and more than a quarter of the floor, above it, or where the floor
-        itself may have been estimated too high (`doubts`), nothing was shown: "cannot tell".
+        itself may have been estimated too high (`doubts`), nothing was shown: "cannot tell". It does not depend on
+        `within`: `compare` and `gate` have one verdict.
     doubts : tuple of Doubt
         Signs that the floor was estimated too high (`reasons`: in words): its learning curve still falls, it has few
         rows per column or is that of scores, nothing was found that beats naming one class, or the model errs less than
@@ -59,7 +60,7 @@ class Comparison:
         What would narrow the floor's interval. More rows only where models were trained on all there are, or where
         most of the interval is sampling noise.
     within : float or None
-        How far above the floor counts as at it, if that was asked for. Room then is room beyond that.
+        The largest gap to the floor that `gate` lets pass, if that was asked for (see `allowed`, `is_allowed`).
     result : FloorResult or None
         What it was compared with; not kept in JSON.
 
@@ -120,9 +121,34 @@ class Comparison:
     @property
     def sentence(self) -> str:
         """The verdict, and what it means."""
+        if self.within is None:
+            return self._meaning
+        return f"{self._meaning} The gap is {self.allowance}."
+
+    @property
+    def allowed(self) -> float:
+        """The largest gap that `gate` lets pass: `within`, or two points or a quarter of the floor if not given."""
+        return _close(self.floor) if self.within is None else self.within
+
+    @property
+    def is_allowed(self) -> bool:
+        """Whether the gap is shown to be at most `allowed`, with no sign that the floor was estimated too high."""
+        return self.verdict != "below the floor" and not self.doubts and self.excess_interval.high <= self.allowed
+
+    @property
+    def allowance(self) -> str:
+        """How the gap compares with what is allowed, in words."""
+        limit = f"the {100 * self.allowed:.3g} points allowed"
+        if self.is_allowed:
+            return f"shown to be within {limit}"
+        if self.verdict == "room" and self.excess_interval.low > self.allowed:
+            return f"shown to be more than {limit}"
+        return f"not shown to be within {limit}"
+
+    @property
+    def _meaning(self) -> str:
         if self.verdict == "room":
-            beyond = "" if self.within is None else f", beyond the {100 * self.within:g} allowed"
-            return f"Room of {self._points}{beyond}: the same data allow a better model."
+            return f"Room of {self._points}: the same data allow a better model."
         if self.verdict == "below the floor":
             return self._below
         left = f"{100 * self.excess_interval.high:.1f}"
@@ -137,8 +163,6 @@ class Comparison:
                 f"Cannot tell: the model is {self._may_be}. The difference is {self._points}; {self.missing} would "
                 f"tell.{besides}"
             )
-        if self.within is not None:
-            return f"At the floor, within the {100 * self.within:g} points allowed: the difference is {self._points}."
         return (
             f"At the floor: no room can be shown. The difference is {self._points}; up to {left} points may be left, "
             f"and {self.missing} would tell."
@@ -146,10 +170,7 @@ class Comparison:
 
     @property
     def _may_be(self) -> str:
-        low, high = (f"{100 * end:.1f}" for end in (self.excess_interval.low, self.excess_interval.high))
-        if self.within is None or self.excess_interval.low <= 0:
-            return f"at the floor, or up to {high} points above it"
-        return f"{low} to {high} points above the floor, and {100 * self.within:g} are allowed"
+        return f"at the floor, or up to {100 * self.excess_interval.high:.1f} points above it"
 
     @property
     def _below(self) -> str:
@@ -168,7 +189,7 @@ class Comparison:
     def is_close(self) -> bool:
         """Whether the intervals alone, without the doubts, would say "at the floor"."""
         low, high = self.excess_interval.low, self.excess_interval.high
-        return low <= (self.within or 0) and high <= _allowed(self.floor, self.within)
+        return low <= 0 and high <= _close(self.floor)
 
     @property
     def _range(self) -> str:
@@ -258,9 +279,8 @@ def compare(
         Instead: a fitted classifier with ``predict``, rows that it has not seen, as it takes them, and their labels; of
         a frame `y` may be the name of a column.
     within : float, optional
-        How far above the floor still counts as at it, as a share: 0.02 for two points. "room" is said of an excess that
-        is surely larger, "at the floor" of one that is surely not. Default: two points or a quarter of the floor,
-        whichever is more, and any excess that is surely above 0 is room.
+        The largest gap to the floor that `gate` lets pass, as a share: 0.02 for two points. The comparison then says
+        whether the gap is shown to be within it; the verdict stays the same.
     ignore : sequence of str
         Codes of doubts that do not count: see `FloorResult.mute`.
     confidence_level : float, optional
@@ -308,12 +328,12 @@ def compare(
     excess = share - floor
     low = excess - math.hypot(share - error_interval.low, floor_interval.high - floor)
     high = excess + math.hypot(error_interval.high - share, floor - floor_interval.low)
-    verdict = "room" if low > (within or 0) else "below the floor" if high < 0 else "at the floor"
+    verdict = "room" if low > 0 else "below the floor" if high < 0 else "at the floor"
     found = _doubts(result, error_interval)
     if verdict == "at the floor" and error_interval.high < floor:
         found += (model_below_floor(error_interval.high),)
     doubts = tuple(doubt for doubt in found if doubt.code not in codes)
-    if verdict == "at the floor" and (doubts or high > _allowed(floor, within)):
+    if verdict == "at the floor" and (doubts or high > _close(floor)):
         verdict = "cannot tell"
     return Comparison(
         error=share,
@@ -343,8 +363,9 @@ def check_within(within: Any) -> float:
     return share
 
 
-def _allowed(floor: float, within: float | None) -> float:
-    return max(_CLOSE, _CLOSE_SHARE * floor) if within is None else within
+def _close(floor: float) -> float:
+    """How far above the floor a model may be at most to be called at it."""
+    return max(_CLOSE, _CLOSE_SHARE * floor)
 
 
 def _predict(model: Any, X: Any, y: Any) -> tuple[Any, Any]:

@@ -119,7 +119,7 @@ def from_scores(
     ball, occupancy = ball_estimate(space, data.labels, None, n_jobs)
     tested = _tested_rows(logs, data, P, random_state)
     truth, missed = data.labels[tested], (logs.whole.argmax(axis=1) != data.labels)[tested]
-    held = HeldOut(*(np.bincount(rows, minlength=n_classes) for rows in (truth[missed], truth)))
+    held = HeldOut(np.bincount(truth[missed], minlength=n_classes), np.bincount(truth, minlength=n_classes))
     wrong, limit = int(missed.sum()), partial(ceiling, held, None)
     certified = limit(confidence_level)
     assert certified is not None
