@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
 
 import compare_coverage
-from bayesfloor import DataError, DataTypeError, ParameterError, estimate, from_scores, problems
+from bayesfloor import DataError, DataTypeError, ParameterError, estimate, from_scores, gate, problems
 from bayesfloor.floor._compare import Comparison, compare
 from bayesfloor.floor.ceiling import Certificate
 from bayesfloor.floor.doubts import Doubt
@@ -238,12 +238,138 @@ def test_dates_match_after_json(result: FloorResult) -> None:
     assert compare(dated, y_true=y, y_pred=y).error == 0
 
 
+# --- test rows with other class shares ----------------------------------------------------------------------
+
+
 def test_other_class_shares_are_noted(result: FloorResult) -> None:
     y_true = [0] * 190 + [1] * 10
     found = compare(result, y_true=y_true, y_pred=y_true)
     assert len(found.notes) == 1
     assert "5.0% instead of" in found.notes[0]
+    assert "the floor is that at their shares, assuming that only the shares have changed" in found.notes[0]
     assert found.notes[0] in str(found)
+    muted = compare(result, y_true=y_true, y_pred=y_true, ignore="other-class-shares")
+    assert (muted.floor, len(muted.notes)) == (result.floor, 1)
+
+
+def test_random_splits_are_compared_as_before(result: FloorResult) -> None:
+    rng, changed = np.random.default_rng(0), 0
+    for n_test in (20, 200, 5000) * 100:
+        y = (rng.random(n_test) < result.priors[1]).astype(int)
+        changed += compare(result, y_true=y, y_pred=1 - y) != compare(result, error=1.0, n_test=n_test)
+    assert changed <= binom.ppf(1 - 1e-4, 300, 1e-3)
+
+
+@pytest.mark.parametrize(("name", "shares"), [("gaussians_4d", (0.85, 0.15)), ("mixture_2d", (0.1, 0.2, 0.7))])
+def test_the_floor_at_other_shares_is_that_of_priors(use_learners, name: str, shares: tuple) -> None:
+    use_learners("gaussian", "additive", "neighbours")
+    X, y = problems.get(name).sample(500, random_state=0)
+    labels = np.repeat(np.arange(len(shares)), (400 * np.array(shares)).astype(int))
+    found = compare(estimate(X, y, effort="fast", n_jobs=1), y_true=labels, y_pred=labels)
+    asked = estimate(X, y, effort="fast", n_jobs=1, priors=dict(enumerate(shares)))
+    assert found.floor == pytest.approx(asked.floor, abs=1e-9)
+    assert found.floor_interval.low == pytest.approx(asked.interval.low, abs=1e-9)
+    assert found.floor_interval.high >= asked.interval.high - 1e-9  # the other may end at what was certified
+    assert compare(asked, y_true=labels, y_pred=labels).notes == ()
+
+
+def shifted(train: float, test: float, seed: int, n: int) -> tuple:
+    """Two Gaussians with other shares in the test rows: training rows, labels of test rows, their best predictions."""
+    rows, others = (problems.get("gaussians_4d", prior=prior) for prior in (train, test))
+    X, y = rows.sample(n, random_state=seed)
+    X_test, y_test = others.sample(2000, random_state=1000 + seed)
+    return X, y, y_test, others.posterior(X_test).argmax(axis=1)
+
+
+def spoiled(labels: np.ndarray, share: float) -> np.ndarray:
+    wrong = np.random.default_rng(0).random(len(labels)) < share
+    return np.where(wrong, 1 - labels, labels)
+
+
+@pytest.mark.parametrize("by_scores", [False, True], ids=["estimate", "scores"])
+def test_shifted_shares_are_no_room_for_the_best_model(use_learners, by_scores: bool) -> None:
+    """The best classifier for the test rows is not told that the data allow a better one, a bad one is."""
+    use_learners("gaussian", "additive")
+    covered, room, n_runs = 0, 0, 24
+    for seed in range(n_runs):
+        train, test = [(0.5, 0.85), (0.2, 0.6), (0.8, 0.5)][seed % 3]
+        X, y, y_test, best = shifted(train, test, seed, 600)
+        if by_scores:
+            result = from_scores(problems.get("gaussians_4d", prior=train).posterior(X), y, n_jobs=1)
+        else:
+            result = estimate(X, y, effort="fast", n_jobs=1)
+        found = compare(result, y_true=y_test, y_pred=best)
+        assert len(found.notes) == 1
+        truth = problems.get("gaussians_4d", prior=float(y_test.mean())).bayes_error
+        covered += truth in found.floor_interval
+        room += found.verdict == "room"
+        assert found.verdict != "below the floor"
+        assert compare(result, y_true=y_test, y_pred=spoiled(best, 0.25)).verdict == "room"
+    assert covered >= binom.ppf(1e-4, n_runs, 0.95)
+    assert room <= binom.ppf(1 - 1e-4, n_runs, 0.025)
+
+
+def drifting(seed: int, n: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Rows of 1,000 days: the share of the second class rises, and the classes come nearer to each other."""
+    rng = np.random.default_rng(seed)
+    day = np.sort(rng.integers(0, 1000, n))
+    y = (rng.random(n) < 0.2 + 0.4 * day / 1000).astype(int)
+    X = rng.normal(size=(n, 3))
+    X[:, 0] += y * (3 - 2 * day / 1000)
+    date = pd.Timestamp("2020-01-01") + pd.to_timedelta(day, unit="D")
+    return pd.DataFrame(X, columns=["a", "b", "c"]).assign(when=date), y
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_there_is_no_verdict_where_the_shares_drift(use_learners, without_pictures, in_order: bool) -> None:
+    """A temporal split: the best classifier of the last days errs more than the floor of the days before."""
+    use_learners("gaussian", "additive")
+    for seed in range(4):
+        frame, y = drifting(seed, 1500)
+        early = np.flatnonzero(frame["when"] < "2022-01-01")
+        late = np.setdiff1d(np.arange(1500), early)
+        order = early if in_order else np.random.default_rng(seed).permutation(early)
+        rows = frame.iloc[order]
+        result = estimate(rows.drop(columns="when") if in_order else rows, y[order], effort="fast", n_jobs=1)
+        for y_pred in (y[late], spoiled(y[late], 0.3)):
+            found = compare(result, y_true=y[late], y_pred=y_pred)
+            assert (found.verdict, found.doubts[0].code) == ("cannot tell", "other-class-shares")
+            assert f"drift with {'the order of the rows' if in_order else 'when (days)'}" in found.sentence
+            assert gate(result, y_true=y[late], y_pred=y_pred, within=0.5).exit_code == 4
+            assert "Compare like with like" in result.to_html(comparison=found)
+        same = np.random.default_rng(seed).permutation(y[order])[:300]  # shares as in the training rows: a verdict
+        assert compare(result, y_true=same, y_pred=spoiled(same, 0.5)).verdict == "room"
+
+
+def test_rows_that_are_sorted_by_class_do_not_drift(result: FloorResult) -> None:
+    problem = problems.get("gaussians_4d")
+    X, y = problem.sample(600, random_state=0)
+    by_class = np.argsort(y, kind="stable")
+    again = from_scores(problem.posterior(X)[by_class], y[by_class], n_jobs=1)
+    y_true = np.array([0] * 190 + [1] * 10)
+    found = compare(again, y_true=y_true, y_pred=spoiled(y_true, 0.4))
+    assert found.verdict == "room"
+    assert found.floor == pytest.approx(compare(result, y_true=y_true, y_pred=y_true).floor, abs=1e-12)
+
+
+def test_a_saved_result_is_not_compared_at_other_shares(use_learners) -> None:
+    use_learners("gaussian", "additive")
+    X, y, y_test, best = shifted(0.5, 0.85, 0, 600)
+    saved = FloorResult.from_json(estimate(X, y, effort="fast", n_jobs=1).to_json())
+    found = compare(saved, y_true=y_test, y_pred=spoiled(best, 0.3))
+    assert found.verdict == "cannot tell"
+    assert "priors= (--priors) set to the class shares of the test rows" in found.sentence
+    assert json.loads(json.dumps(found.to_dict()))["doubts"][0]["code"] == "other-class-shares"
+    share = float(y_test.mean())
+    asked = estimate(X, y, effort="fast", n_jobs=1, priors={0: 1 - share, 1: share})
+    again = compare(FloorResult.from_json(asked.to_json()), y_true=y_test, y_pred=spoiled(best, 0.3))
+    assert again.verdict == "room"
+
+
+def test_test_rows_of_one_class_are_not_compared(result: FloorResult) -> None:
+    found = compare(result, y_true=[1] * 100, y_pred=[1] * 90 + [0] * 10)
+    assert found.verdict == "cannot tell"
+    assert "all of them are of one class" in found.sentence
 
 
 @pytest.mark.parametrize(

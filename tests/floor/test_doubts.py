@@ -16,6 +16,7 @@ from bayesfloor.floor.doubts import (
     model_beats_library,
     model_below_floor,
     nothing_found,
+    other_class_shares,
     scores_of_training_rows,
     training_rows,
     unknown_doubt,
@@ -90,6 +91,7 @@ def test_every_code_is_produced_and_in_the_manual() -> None:
         nothing_found(),
         model_beats_library(0.1),
         model_below_floor(0.1),
+        other_class_shares("the shares differ", "nothing can be done"),
         unknown_doubt(""),
     )
     assert {code for _, codes in CASES for code in codes} | {doubt.code for doubt in others} == set(SEVERITIES)

@@ -9,26 +9,35 @@ from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import chisquare
 
-from .._types import Codes
+from .._types import Codes, Counts
 from ..errors import DataError, DataTypeError, ParameterError
 from ..library.arrangement import EFFORTS
 from ..rows.labels import encode_labels, plain
 from ..utils.checks import MOST, brief, listed, real_from
 from ..utils.intervals import ConfidenceInterval, check_level, score_interval
-from .doubts import SEVERITIES, Doubt, check_codes, model_beats_library, model_below_floor, nothing_found, training_rows
+from .doubts import (
+    SEVERITIES,
+    Doubt,
+    check_codes,
+    model_beats_library,
+    model_below_floor,
+    nothing_found,
+    other_class_shares,
+    training_rows,
+)
 from .result import FloorResult
 from .rule import check_carried
+from .shares import FloorAt, floor_at, shares_differ
 
 __all__ = ["Comparison", "compare"]
 
 
 _CLOSE, _CLOSE_SHARE = 0.02, 0.25  # a model is at the floor if it can be no further from it, in points or as a share
-_CHANCE = 1e-3  # class shares less likely than this are not those of the floor
 # With these, and with any serious one, the floor may lie well below its estimate: structure that more rows, other
 # models or the columns themselves would show. What an old result doubted is not known.
 _TOO_HIGH = ("still-falling", "few-rows-per-column", "floor-of-scores", "unknown")
+_OTHER_SHARES = "other-class-shares"
 _MORE_ROWS = "more rows to estimate the floor from"
 
 
@@ -43,6 +52,7 @@ class Comparison:
     error_interval : ConfidenceInterval
         Of Wilson: what the model would err on endless data.
     floor, floor_interval : float, ConfidenceInterval
+        Of the result; where the test rows have other class shares, at their shares, as `notes` then say.
     excess, excess_interval : float, ConfidenceInterval
         Error minus floor.
     verdict : {"room", "at the floor", "cannot tell", "below the floor"}
@@ -53,7 +63,8 @@ class Comparison:
     doubts : tuple of Doubt
         Signs that the floor was estimated too high (`reasons`: in words): its learning curve still falls, it has few
         rows per column or is that of scores, nothing was found that beats naming one class, or the model errs less than
-        all classifiers of the estimate together, or than the floor, beyond the chance of its test.
+        all classifiers of the estimate together, or than the floor, beyond the chance of its test. Or the model and the
+        floor cannot be compared ("other-class-shares"): then the verdict is "cannot tell".
     notes : tuple of str
         What may make the two figures hard to compare.
     floor_remedy : str
@@ -110,6 +121,8 @@ class Comparison:
         """The verdict in a few words."""
         if self.verdict == "room":
             return f"room of {self._points}"
+        if not self.is_comparable:
+            return "cannot tell: the test rows have other class shares"
         if self.verdict == "cannot tell" and self.is_close:
             return "cannot tell: near the estimated floor, which may be too high"
         if self.verdict == "cannot tell":
@@ -151,6 +164,8 @@ class Comparison:
             return f"Room of {self._points}: the same data allow a better model."
         if self.verdict == "below the floor":
             return self._below
+        if not self.is_comparable:
+            return f"Cannot tell: {next(doubt for doubt in self.doubts if doubt.code == _OTHER_SHARES)}."
         left = f"{100 * self.excess_interval.high:.1f}"
         if self.verdict == "cannot tell" and self.is_close:
             return (
@@ -184,6 +199,11 @@ class Comparison:
             "high does not. So does estimate(..., classifiers=[model]), which trains the model on other rows than it "
             "tests it on."
         )
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether the floor is one for the class shares of the test rows, as far as these are known."""
+        return all(doubt.code != _OTHER_SHARES for doubt in self.doubts)
 
     @property
     def is_close(self) -> bool:
@@ -267,6 +287,12 @@ def compare(
     with many hard rows raises both; the difference then varies less than that, and the interval is wider than it
     need be.
 
+    Where the labels of the test rows are known, and their class shares differ from those of the floor beyond chance
+    (one in a thousand), the floor is estimated for the shares of the test rows, from the out-of-fold predictions of the
+    result. That is right if only the shares have changed, not what the rows of a class are like; `notes` say so. There
+    is no verdict if the result keeps no such predictions (it was read from JSON), or if the class shares of the
+    training rows drift with their order or with a date: then more than the shares may have changed.
+
     Parameters
     ----------
     result : FloorResult
@@ -318,22 +344,23 @@ def compare(
     given_error, given_labels = (error, n_test), (y_true, y_pred)
     if all(value is None for value in given_labels) and not all(value is None for value in given_error):
         share, tested = _check_error(error, n_test)
-        notes: tuple[str, ...] = ()
+        counts = None
     elif all(value is None for value in given_error) and not all(value is None for value in given_labels):
-        share, tested, notes = _count_errors(result, y_true, y_pred)
+        share, tested, counts = _count_errors(result, y_true, y_pred)
     else:
         raise ParameterError("give error= and n_test=, or y_true= and y_pred=, or model=, X= and y=")
-    floor, floor_interval = result.floor, at_level(result.floor, result.interval, level)
+    known, notes, apart = _floor_for(result, counts, codes)
+    floor, floor_interval = known.floor, at_level(known.floor, known.interval, level)
     error_interval = score_interval(share, tested, level)
     excess = share - floor
     low = excess - math.hypot(share - error_interval.low, floor_interval.high - floor)
     high = excess + math.hypot(error_interval.high - share, floor - floor_interval.low)
     verdict = "room" if low > 0 else "below the floor" if high < 0 else "at the floor"
-    found = _doubts(result, error_interval)
+    found = (*apart, *_doubts(result, known, error_interval))
     if verdict == "at the floor" and error_interval.high < floor:
         found += (model_below_floor(error_interval.high),)
     doubts = tuple(doubt for doubt in found if doubt.code not in codes)
-    if verdict == "at the floor" and (doubts or high > _close(floor)):
+    if apart or (verdict == "at the floor" and (doubts or high > _close(floor))):
         verdict = "cannot tell"
     return Comparison(
         error=share,
@@ -405,16 +432,49 @@ def _floor_remedy(result: FloorResult) -> str:
     return "a floor estimated with your model among classifiers="
 
 
-def _doubts(result: FloorResult, error_interval: ConfidenceInterval) -> tuple[Doubt, ...]:
+def _floor_for(
+    result: FloorResult, counts: Counts | None, codes: tuple[str, ...]
+) -> tuple[FloorAt, tuple[str, ...], tuple[Doubt, ...]]:
+    """The floor for test rows with these class counts, what to note about it, and why it cannot be compared with."""
+    own = FloorAt(result.floor, result.interval, float(result.evidence["error"]), int(result.evidence["n"]))
+    if counts is None or not shares_differ(result, counts):
+        return own, (), ()
+    shares = counts / counts.sum()
+    worst = int(np.abs(shares - np.array(result.priors)).argmax())
+    differ = (
+        "the test rows have other class shares than the floor was estimated for "
+        f"({result.classes[worst]}: {shares[worst]:.1%} instead of {result.priors[worst]:.1%})"
+    )
+    if _OTHER_SHARES in codes:
+        return own, (f"{differ}; the two are comparable only for equal shares",), ()
+    drifts_with, moved = result.settings.get("drift"), None
+    if drifts_with is not None:
+        obstacle = (
+            f"the class shares of the training rows drift with {drifts_with}: more than the shares may have changed. "
+            "Estimate the floor from rows of the same period as the test rows"
+        )
+    elif (shares == 1).any():
+        obstacle = "all of them are of one class. Test the model on rows of several classes"
+    else:
+        moved = floor_at(result, shares)
+        obstacle = (
+            "this result keeps no predictions to estimate the floor at their shares from. Estimate it again, with "
+            "priors= (--priors) set to the class shares of the test rows"
+        )
+    if moved is None:
+        return own, (), (other_class_shares(differ, obstacle),)
+    return moved, (f"{differ}; the floor is that at their shares, assuming that only the shares have changed",), ()
+
+
+def _doubts(result: FloorResult, known: FloorAt, error_interval: ConfidenceInterval) -> tuple[Doubt, ...]:
     """Signs that the floor was estimated too high, the model's own among them."""
     found = [doubt for doubt in result.doubts if doubt.code in _TOO_HIGH or SEVERITIES[doubt.code] == "serious"]
     if result.certificate is not None and result.certificate.classifier == "constant":
         found.append(nothing_found())
-    pool, rows = result.evidence.get("error"), result.evidence.get("n")
-    if result.learning_curve and pool is not None and rows is not None:
-        seen = score_interval(pool, rows, error_interval.confidence_level)
+    if result.learning_curve:
+        seen = score_interval(known.error, known.n, error_interval.confidence_level)
         if seen.low > error_interval.high:
-            found.append(model_beats_library(pool))
+            found.append(model_beats_library(known.error))
     return tuple(found)
 
 
@@ -431,23 +491,14 @@ def _check_error(error: Any, n_test: Any) -> tuple[float, int]:
     return share, int(tested)
 
 
-def _count_errors(result: FloorResult, y_true: Any, y_pred: Any) -> tuple[float, int, tuple[str, ...]]:
+def _count_errors(result: FloorResult, y_true: Any, y_pred: Any) -> tuple[float, int, Counts]:
+    """Share of errors, number of rows, and rows of each class."""
     if y_true is None or y_pred is None:
         raise ParameterError(f"{'y_true' if y_true is None else 'y_pred'} is missing: give labels and predictions")
     truth, said = _codes(result, "y_true", y_true), _codes(result, "y_pred", y_pred)
     if len(truth) != len(said):
         raise DataError(f"y_true has {len(truth)} labels but y_pred has {len(said)}: they must have equal length")
-    counts = np.bincount(truth, minlength=len(result.classes))
-    expected = np.array(result.priors) * len(truth)
-    notes: tuple[str, ...] = ()
-    if (expected > 0).all() and chisquare(counts, expected * counts.sum() / expected.sum()).pvalue < _CHANCE:
-        worst = int(np.abs(counts / len(truth) - np.array(result.priors)).argmax())
-        notes = (
-            "the classes have other shares in the test than the floor was estimated for "
-            f"({result.classes[worst]}: {counts[worst] / len(truth):.1%} instead of {result.priors[worst]:.1%}); "
-            "the two are comparable only for equal shares",
-        )
-    return float((truth != said).mean()), len(truth), notes
+    return float((truth != said).mean()), len(truth), np.bincount(truth, minlength=len(result.classes))
 
 
 def _codes(result: FloorResult, name: str, labels: Any) -> Codes:

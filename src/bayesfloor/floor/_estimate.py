@@ -43,11 +43,13 @@ from .result import FloorResult
 from .rows import open_rows
 from .scorer import DIGITS, Scorer, in_sample
 from .settings import Request, Run
+from .shares import drift
 
 __all__ = ["estimate", "estimate_rows"]
 
 BOUND_ROWS = 10_000
 _EXCERPTS = 20  # rows of each list that are kept for the page
+_DAYS = " (days)"  # ends the name of a column that `tables.columns.date_parts` has made of dates
 
 
 def estimate(
@@ -206,6 +208,9 @@ def estimate_rows(
     with contextlib.closing(P):
         counted = _count(rows, sample, P, used, learned, priors, costs, request)
     notes, settings = rows.notes, request.settings()
+    changing = drift(data.labels, _dates(rows, sample))
+    if changing is not None:
+        settings["drift"] = changing
     if not sample.is_all:
         notes = (*notes, _remark(rows.blocks.n_samples, len(sample.numbers), learned, forests))
         settings["sample_rows"] = len(sample.numbers)
@@ -226,6 +231,14 @@ def estimate_rows(
     if rows.raw is not None:
         result = replace(result, excerpts=_excerpts(result, rows.raw))
     return result, learned, sample
+
+
+def _dates(rows: LabelledRows, sample: Sample) -> dict[str, Floats]:
+    """Columns of the sample that were made of dates, by name."""
+    if rows.raw is not None:
+        return {}
+    names = [rows.names[j] for j in sample.columns]
+    return {name: sample.data.X[:, j] for j, name in enumerate(names) if name.endswith(_DAYS)}
 
 
 def _excerpts(result: FloorResult, raw: RawRows) -> dict[int, str]:

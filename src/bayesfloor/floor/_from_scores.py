@@ -17,6 +17,7 @@ from ..library.arrangement import check_size
 from ..library.fold import log_probabilities
 from ..library.pool import Stage, pool_stage
 from ..library.recalibration import recalibrate, score_ranks
+from ..library.training import reweight
 from ..rows.dataset import Dataset, as_array, feature_matrix, validate
 from ..rows.draws import Draws, one_of_each
 from ..rows.keys import digest, row_keys
@@ -33,6 +34,7 @@ from .doubts import check_codes, floor_of_scores, scores_of_training_rows
 from .result import Estimate, FloorResult, LearnerScore
 from .rows import frame_index
 from .rule import BALL_CLASSES, shrunk_shares
+from .shares import drift
 
 __all__ = ["from_scores"]
 
@@ -137,6 +139,7 @@ def from_scores(
         interval = replace(interval, high=min(at_most, 1 - 1 / n_classes))
     else:
         _, interval = cut_interval(value, interval.low, interval.high, limit, confidence_level)
+    changing = drift(data.labels, {})
     return FloorResult(
         floor=value,
         interval=interval,
@@ -172,6 +175,7 @@ def from_scores(
         settings={
             "random_state": int(random_state),
             "confidence_level": confidence_level,
+            **({} if changing is None else {"drift": changing}),
             "bayesfloor": version("bayesfloor"),
             "seconds": round(time.perf_counter() - started, 3),
         },
@@ -190,6 +194,24 @@ def _interval(value: float, figures: Sequence[float], n: int, confidence_level: 
     below = math.hypot(value - sampling.low, max(0.0, value - min(figures)))
     above = math.hypot(sampling.high - value, max(0.0, max(figures) - value))
     return ConfidenceInterval(max(0.0, value - below), min(1.0, value + above), confidence_level)
+
+
+def scores_at(result: FloorResult, shares: Floats) -> tuple[float, ConfidenceInterval, float, int]:
+    """Floor of a result of scores at other class shares if nothing else changes, its interval, error, and rows.
+
+    Figures that cannot be had at other shares are taken to be as far from the floor as they were.
+    """
+    P, labels, known = result.posterior, result.labels, result.evidence
+    assert P is not None
+    assert labels is not None
+    counts = np.bincount(labels, minlength=len(shares))
+    moved = reweight(P, np.maximum(shares, 1e-300) / np.array(result.priors))
+    error, plugin = summarise(moved, labels, (shares / counts)[labels])
+    floor = min(plugin, 1 - float(shares.max()))
+    n = max(2, round(1 / float((shares**2 / counts).sum())))
+    names = ["recalibrated_error", "recalibrated_plugin", *(["ball"] if len(shares) <= BALL_CLASSES else [])]
+    figures = [plugin, error, *(floor + known[name] - result.floor for name in names)]
+    return floor, _interval(floor, figures, n, result.interval.confidence_level), error, n
 
 
 def _notes(data: Dataset, n_tested: int) -> tuple[str, ...]:

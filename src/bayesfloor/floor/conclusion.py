@@ -122,6 +122,7 @@ def conclude(
         labels=counted.labels,
         row_numbers=counted.row_numbers,
         row_figures=_row_figures(learned, counted, evidence),
+        predictions=said,
         yardsticks=tuple(metrics_of(said, classes)),
         declining=decline_points(said, floor),
         cost=None if counted.costs is None else lowest_cost(counted.costs, said, classes, counted.cost_losses),

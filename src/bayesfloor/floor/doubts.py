@@ -25,6 +25,7 @@ __all__ = [
     "model_beats_library",
     "model_below_floor",
     "nothing_found",
+    "other_class_shares",
     "scores_of_training_rows",
     "training_rows",
     "unknown_doubt",
@@ -52,6 +53,7 @@ SEVERITIES = {
     "nothing-found": "caution",
     "model-beats-library": "caution",
     "model-below-floor": "caution",
+    "other-class-shares": "caution",
     "unknown": "caution",
 }
 
@@ -208,6 +210,11 @@ def model_beats_library(error: float) -> Doubt:
 def model_below_floor(limit: float) -> Doubt:
     """What a model shows that errs less than the floor's estimate, though within its interval."""
     return _doubt("model-below-floor", f"the model itself shows that the floor is not above {limit:.1%}", limit=limit)
+
+
+def other_class_shares(difference: str, obstacle: str) -> Doubt:
+    """What `compare` says where test rows have other class shares, and the floor at theirs is not known."""
+    return _doubt("other-class-shares", f"{difference}, and {obstacle}", difference=difference, obstacle=obstacle)
 
 
 def check_codes(codes: Any) -> tuple[str, ...]:

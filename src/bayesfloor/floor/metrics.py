@@ -149,21 +149,7 @@ def _each(said: Predictions, classes: Sequence[Any]) -> Iterator[Metric]:
 def _balanced(said: Predictions) -> Metric:
     """Mean over classes of the share that is named rightly: the floor for classes of equal share."""
     n_classes, shares = said.n_classes, said.shares
-    counts = np.bincount(said.y, minlength=n_classes)
-    even = Predictions(
-        P=[[_even(P, shares) for P in repeat] for repeat in said.P],
-        y=said.y,
-        weights=1 / (n_classes * counts[said.y]),
-        test=said.test,
-        # Kish's number, as `independent_rows` has it for given shares.
-        n=max(2, round(n_classes**2 / (1 / counts).sum() * min(1.0, said.n / len(said.y)))),
-        n_features=said.n_features,
-        shares=np.full(n_classes, 1 / n_classes),
-        shrunk_shares=np.full(n_classes, 1 / n_classes),
-        priors=None,
-        confidence_level=said.confidence_level,
-        parametric=said.parametric,
-    )
+    even = said.with_shares(np.full(n_classes, 1 / n_classes))
     evidence, judged = even.lowest(NAME_ONE, np.eye(n_classes), 1 - 1 / n_classes)
     test = said.test
     named = _even(test.held, shares).argmax(axis=1) == test.y_held

@@ -1,11 +1,12 @@
 """What the pooled classifiers say of rows that they had not seen: all that costs, metrics and declining rest on."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .._types import Codes, Floats
+from ..library.training import reweight
 from .ceiling import Test
 from .decisions import Decisions
 from .lowest_loss import LossEvidence, lowest_loss
@@ -57,6 +58,25 @@ class Predictions:
     def n_classes(self) -> int:
         """Number of classes."""
         return len(self.shares)
+
+    def with_shares(self, shares: Floats) -> "Predictions":
+        """The same for other class shares, if nothing else changes; the certified classifier stays as it is.
+
+        The number of independent rows is Kish's, as `independent_rows` has it for given shares.
+        """
+        counts = np.bincount(self.y, minlength=self.n_classes)
+        # Not 0: all other classes may be impossible in a row.
+        change = np.maximum(shares, 1e-300) / np.maximum(self.shares, 1e-300)
+        kish = 1 / float((shares**2 / counts).sum())
+        return replace(
+            self,
+            P=[[reweight(P, change) for P in repeat] for repeat in self.P],
+            weights=(shares / counts)[self.y],
+            n=max(2, round(kish * min(1.0, self.n / len(self.y)))),
+            shares=shares,
+            shrunk_shares=shares,
+            priors=None,
+        )
 
     @property
     def mean(self) -> Floats:

@@ -19,6 +19,7 @@ from .costs import CostFloor
 from .doubts import Doubt, check_codes
 from .figures import CurvePoint, Estimate, LearnerScore, plain_value
 from .metrics import Metric, Metrics
+from .predictions import Predictions
 from .subgroups import RowFigures, Subgroups, column_values, rows_of, subgroups
 from .suspects import find_suspects
 
@@ -55,6 +56,8 @@ class FloorResult:
         not kept in JSON.
     index : pandas.Index, optional
         Of the frame that was given; not kept in JSON.
+    predictions : Predictions, optional
+        Out-of-fold predictions at all training sizes; not kept in JSON.
     excerpts : dict
         Pictures (as inline PNG data) or texts of the most suspect and the most ambiguous rows, by row number; empty for
         rows of columns, and not kept in JSON.
@@ -110,6 +113,7 @@ class FloorResult:
     row_figures: RowFigures | None = field(default=None, compare=False, repr=False)
     source: Any = field(default=None, compare=False, repr=False)
     excerpts: dict[int, str] = field(default_factory=dict, compare=False, repr=False)
+    predictions: Predictions | None = field(default=None, compare=False, repr=False)
 
     def mute(self, codes: Iterable[str] | str) -> "FloorResult":
         """The same result without the doubts that have these codes: you know of them, and they are not to count.
@@ -447,7 +451,16 @@ class FloorResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; single rows are left out."""
-        single_rows = ("posterior", "labels", "row_numbers", "index", "row_figures", "source", "excerpts")
+        single_rows = (
+            "posterior",
+            "labels",
+            "row_numbers",
+            "index",
+            "row_figures",
+            "source",
+            "excerpts",
+            "predictions",
+        )
         kept = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in single_rows}
         plain = {name: plain_value(value) for name, value in kept.items()}
         return {"schema": _SCHEMA, **plain}

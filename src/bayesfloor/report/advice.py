@@ -177,6 +177,9 @@ def _model(result: FloorResult, comparison: Comparison | None) -> list[tuple[str
                 "the floor was not given.",
             )
         ]
+    if not comparison.is_comparable:
+        why = comparison.sentence.removeprefix("Cannot tell: ")
+        return [("Compare like with like", why[:1].upper() + why[1:])]
     left = comparison.excess_interval.high
     if comparison.verdict == "cannot tell" and comparison.is_close:
         return [
@@ -204,7 +207,8 @@ def _model(result: FloorResult, comparison: Comparison | None) -> list[tuple[str
         ]
     text = f"There are about {100 * comparison.excess:.1f} points between your model and the floor."
     pool = float(result.evidence.get("error", 1.0))
-    if result.learning_curve and pool < comparison.error:
+    # At other class shares their error is another one.
+    if result.learning_curve and pool < comparison.error and comparison.floor == result.floor:
         best = listed([score.plain_name for score in result.learners[:3]], 3)
         text += (
             f" The classifiers of this estimate, pooled and untuned, err {pool:.1%}, less than your model; the best of "
