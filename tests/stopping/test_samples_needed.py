@@ -154,7 +154,7 @@ def test_already_there(errors) -> None:
     assert needed.status == "already there"
     assert needed.n_more == 0
     assert needed.interval.high <= 8_000
-    assert str(needed).startswith("already there: with 8,000 rows this model is within 1 point of the floor (10.00%)")
+    assert str(needed).startswith("target reached: with 8,000 rows this model is within 1 point of the floor (10.00%)")
 
 
 @pytest.mark.parametrize("half", [0.002, 0.05])
@@ -181,7 +181,7 @@ def test_a_curve_that_falls_through_the_floor_shows_it_before_its_limit_does(las
     assert doubled == pytest.approx(100 * last * 0.8, abs=0.5)  # each doubling before took off a fifth
     ended = samples_needed(FLOOR, points([0.24, 0.15, 0.11, 0.099, 0.098], 10_000), interval=(0.095, 0.105))
     assert ended.status == "already there"
-    assert "less than the floor, by chance or because" in str(ended)
+    assert "its error is below the floor, by chance or because" in str(ended)
 
 
 @pytest.mark.parametrize("look", [same_rows, fresh_rows])
@@ -203,10 +203,31 @@ def test_a_floor_that_is_right_is_seldom_called_too_high(look, sizes, a, b, n_te
     assert wrong <= binom.ppf(1 - 1e-4, n_runs, 0.05)
 
 
-def test_a_last_point_that_the_curve_does_not_confirm_is_said_to_be_none() -> None:
-    needed = samples_needed(FLOOR, points([0.21, 0.15, 0.125, 0.109], 400, SIZES[:4]), interval=(0.095, 0.105))
-    assert needed.status == "more rows"
-    assert "0.90 points above it, as observed, but the sizes before do not confirm" in str(needed)
+@pytest.mark.parametrize(
+    "curve",
+    [
+        points([0.21, 0.15, 0.125, 0.109], 400, SIZES[:4]),  # the sizes before lead to more rows
+        points(errors_of(0.0099 * 8_000**0.5, 0.5), 2_000),
+        points([0.15, 0.109], 2_000, SIZES[:2]),
+        points([0.109], 2_000, SIZES[:1]),
+    ],
+)
+def test_a_target_that_is_reached_needs_no_more_rows(curve) -> None:
+    needed = samples_needed(FLOOR, curve, interval=(0.095, 0.105), within=0.01)
+    assert (needed.status, needed.n_more) == ("already there", 0)
+    assert needed.n_train <= curve[-1][0]
+    assert str(needed).startswith(f"target reached: with {curve[-1][0]:,} rows")
+    assert "more rows" not in str(needed)
+    assert needed.interval is None or math.isfinite(needed.interval.high)
+    assert json.loads(json.dumps(needed.to_dict(), allow_nan=False))["n_more"] == 0
+
+
+def test_there_is_no_figure_without_an_upper_limit() -> None:
+    for a, b, n_test, interval in ((0.9, 0.4, 2_000, (0.08, 0.12)), (2, 0.5, 500, (0.06, 0.14))):
+        needed = samples_needed(FLOOR, points(errors_of(a, b), n_test), interval=interval)
+        assert (needed.status, needed.n_train, needed.n_more, needed.interval) == ("cannot tell", None, None, None)
+        assert not re.search(r"about [\d,]+", str(needed))
+    assert "has no upper limit at 95% confidence" in str(needed)
 
 
 def test_a_curve_that_rises_to_above_the_floor_is_not_there() -> None:
@@ -223,12 +244,10 @@ def test_repeats_on_the_same_rows_do_not_make_a_model_surer() -> None:
 
 def test_barely_there_says_how_sure() -> None:
     errors = errors_of(0.0099 * 8_000**0.5, 0.5)
-    needed = samples_needed(FLOOR, points(errors, 2_000), interval=(0.095, 0.105), within=0.01)
-    assert needed.status == "already there"
-    assert "as observed; these test rows are too few to be sure of it" in str(needed)
-    surer = samples_needed(FLOOR, points(errors, 50_000), interval=(0.0998, 0.1002), within=0.01)
-    assert surer.status == "already there"
-    assert "though with 95% confidence only with about" in str(surer)
+    for n_test, interval in ((2_000, (0.095, 0.105)), (50_000, (0.0998, 0.1002))):
+        needed = samples_needed(FLOOR, points(errors, n_test), interval=interval, within=0.01)
+        assert needed.status == "already there"
+        assert str(needed).endswith("too few to be sure of it")
 
 
 def test_inputs_of_any_shape_and_order_agree() -> None:
@@ -243,15 +262,13 @@ def test_inputs_of_any_shape_and_order_agree() -> None:
 
 
 def test_plain_values_are_json() -> None:
-    far = samples_needed(FLOOR, points(errors_of(0.9, 0.4), 2_000), interval=(0.08, 0.12))
-    assert math.isinf(far.interval.high)
-    assert "beyond 100 times what was seen" in str(far)
-    read = json.loads(json.dumps(far.to_dict(), allow_nan=False))
-    assert read["interval"]["high"] is None
-    assert read["curve"][0] == {"n_train": 500, "error": pytest.approx(FLOOR + 0.9 * 500**-0.4), "n_test": 2_000}
-    assert read["n_more"] == far.n_more
+    needed = samples_needed(FLOOR, points(errors_of(2, 0.5), 20_000), interval=(0.098, 0.102))
+    read = json.loads(json.dumps(needed.to_dict(), allow_nan=False))
+    assert read["interval"] == dataclasses.asdict(needed.interval)
+    assert read["curve"][0] == {"n_train": 500, "error": pytest.approx(FLOOR + 2 * 500**-0.5), "n_test": 20_000}
+    assert read["n_more"] == needed.n_more
     with pytest.raises(dataclasses.FrozenInstanceError):
-        far.status = "more rows"
+        needed.status = "more rows"
 
 
 GOOD = [(500, 0.2, 1_000), (1_000, 0.18, 1_000), (2_000, 0.16, 1_000)]

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,12 +40,13 @@ class SamplesNeeded:
     Attributes
     ----------
     status : {"more rows", "already there", "below the floor", "cannot tell"}
+        "Already there": the target is reached with the largest training set seen.
         "Below the floor": the model shows that the floor was estimated too high, or that test rows have leaked into
         training; how near to it the model is then means nothing.
     n_train : float or None
         Rows in total at which the curve comes within `within` of the floor; None if that cannot be told.
     interval : ConfidenceInterval or None
-        Of `n_train`; the high end is infinite where it lies beyond a hundredfold of what was seen.
+        Of `n_train`; None where it has no upper end up to a hundredfold of what was seen.
     n_more : float or None
         `n_train` less the largest training set seen, at least 0.
     exponent : float or None
@@ -74,16 +75,12 @@ class SamplesNeeded:
         return self.reason
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values; an infinite limit is None."""
-        limits = None
-        if self.interval is not None:
-            high = self.interval.high if math.isfinite(self.interval.high) else None
-            limits = {"low": self.interval.low, "high": high, "confidence_level": self.interval.confidence_level}
+        """Plain values."""
         return {
             "status": self.status,
             "n_train": self.n_train,
             "n_more": self.n_more,
-            "interval": limits,
+            "interval": None if self.interval is None else asdict(self.interval),
             "exponent": self.exponent,
             "within": self.within,
             "floor": self.floor,
@@ -126,10 +123,11 @@ def samples_needed(
     Returns
     -------
     SamplesNeeded
-        It says "cannot tell" when the curve does not clearly fall, when four sizes or more show that it levels off
-        too high, or when the answer lies more than a hundred times beyond the largest training set seen. It says "below
-        the floor" when the upper limit of the last error lies below the floor, or when the model is near it and no
-        curve that ends there fits: the floor was estimated too high, whatever its interval.
+        It says "already there" when the last error is within the target. It says "cannot tell" when the curve does not
+        clearly fall, when four sizes or more show that it levels off too high, or when the answer, or the upper end of
+        its interval, lies more than a hundred times beyond the largest training set seen. It says "below the floor"
+        when the upper limit of the last error lies below the floor, or when the model is near it and no curve that ends
+        there fits: the floor was estimated too high, whatever its interval.
 
     Examples
     --------
@@ -158,6 +156,13 @@ def samples_needed(
     if too_high:
         return answer("below the floor", too_high)
     sizes = np.array([point.n_train for point in curve], dtype=np.float64)
+    near = f"within {points(within)} of the floor ({floor:.2%})"
+    is_reached = bool(curve) and curve[-1].error <= floor + within
+    reached = f"target reached: with {_rows(sizes[-1])} this model is {near}" if is_reached else ""
+    if is_reached and curve[-1].error < floor:
+        reached += "; its error is below the floor, by chance or because that was estimated too high"
+    if is_reached and len(sizes) < _FEWEST_POINTS:
+        return answer("already there", reached, float(sizes[-1]), None, None)
     if len(sizes) < _FEWEST_POINTS:
         return answer(
             "cannot tell",
@@ -178,7 +183,11 @@ def samples_needed(
     farthest = _FARTHEST * sizes[-1]
     low, high = (float(np.exp(end)) if end <= np.log(farthest) else math.inf for end in ends)
     n, exponent = float(np.exp(log_n[0])), float(b[0])
-    near = f"within {points(within)} of the floor ({floor:.2%})"
+    if is_reached:
+        n = min(n, float(sizes[-1]))
+        bounded = ConfidenceInterval(min(low, n), high, level) if math.isfinite(high) else None
+        sure = "" if high <= sizes[-1] else "; the test rows and sizes are too few to be sure of it"
+        return answer("already there", reached + sure, n, bounded, exponent)
     z = float(ndtri((1 + level) / 2))
     reach = floor_reach(floor, limits, (1 + level) / 2)[1]
     end = _levels_off(sizes, errors, noise, floor + within + math.hypot(reach, z * shared), level)
@@ -188,20 +197,12 @@ def samples_needed(
             f"cannot tell: the curve levels off near {end:.2%}, and does not look as if it came {near}; if it stays "
             "there no number of rows is enough, and a better model is needed",
         )
-    if n <= sizes[-1] and errors[-1] > floor + within:
+    if n <= sizes[-1]:
         return answer(
             "cannot tell",
             f"cannot tell: the curve does not fall as more rows should make it; with {_rows(sizes[-1])} this model is "
             f"{100 * (errors[-1] - floor):.2f} points above the floor ({floor:.2%})",
         )
-    if n <= sizes[-1]:
-        sure = "" if high <= sizes[-1] else f", though with {100 * level:g}% confidence only with {_about(high)}"
-        if math.isinf(high):
-            sure = ", as observed; these test rows are too few to be sure of it"
-        if errors[-1] < floor:
-            sure += "; it errs less than the floor, by chance or because that was estimated too high"
-        reason = f"already there: with {_rows(sizes[-1])} this model is {near}{sure}"
-        return answer("already there", reason, n, ConfidenceInterval(low, high, level), exponent)
     # Draws without a slope are not evidence of a slow one: the curve may as well have ended above the floor.
     flat = float((b_draws <= 1.0001 * _SMALLEST).mean())
     if flat > (1 - level) / 2:
@@ -217,15 +218,18 @@ def samples_needed(
             f"cannot tell: at its present pace this model would need more than {_FARTHEST} times the "
             f"{_rows(sizes[-1])} seen to be {near}, too far to carry the curve on; a better model is the shorter way",
         )
-    more = n - sizes[-1]
-    upto = f"{_count(high - sizes[-1])}" if math.isfinite(high) else f"beyond {_FARTHEST} times what was seen"
+    if math.isinf(high):
+        return answer(
+            "cannot tell",
+            f"cannot tell: the number of rows that would bring this model {near} has no upper limit at "
+            f"{100 * level:g}% confidence, up to {_FARTHEST} times the {_rows(sizes[-1])} seen; more test rows, larger "
+            "training sets or a floor with a narrower interval would give one",
+        )
     reason = (
-        f"with about {_count(more)} more rows ({100 * level:g}% interval {_count(max(0.0, low - sizes[-1]))} to "
-        f"{upto}) this model would be {near}; with {_rows(sizes[-1])} it is {100 * (errors[-1] - floor):.2f} points "
-        "above it"
+        f"with about {_count(n - sizes[-1])} more rows ({100 * level:g}% interval "
+        f"{_count(max(0.0, low - sizes[-1]))} to {_count(high - sizes[-1])}) this model would be {near}; with "
+        f"{_rows(sizes[-1])} it is {100 * (errors[-1] - floor):.2f} points above it"
     )
-    if errors[-1] <= floor + within:
-        reason += ", as observed, but the sizes before do not confirm that it stays there"
     return answer("more rows", reason, n, ConfidenceInterval(low, high, level), exponent)
 
 
@@ -386,10 +390,6 @@ def _count(n: float) -> str:
     """Two digits are all that such a figure carries."""
     digits = 1 - math.floor(math.log10(n)) if n >= 10 else 0
     return f"{round(n, digits):,.0f}"
-
-
-def _about(n: float) -> str:
-    return f"about {_count(n)} rows" if math.isfinite(n) else f"more than {_FARTHEST} times as many"
 
 
 def _rows(n: float) -> str:
