@@ -352,6 +352,19 @@ def test_the_gate_estimates_by_itself(folder, capsys) -> None:
     assert 'name="model of data.csv"' in (folder / "g.xml").read_text()
 
 
+def test_predictions_for_other_class_shares(saved, folder, capsys) -> None:
+    """The table is estimated at the shares of the test rows; a saved result cannot be, and gives no verdict."""
+    labels = ["no"] * 190 + ["yes"] * 10
+    pd.DataFrame({"y_true": labels, "y_pred": labels[::-1]}).to_csv("preds.csv", index=False)
+    status, out, _ = run(capsys, "gate", "--result", str(saved), "--predictions", "preds.csv")
+    assert (status, "Cannot tell: the test rows have other class shares" in out) == (4, True)
+    _, out, _ = run(capsys, "compare", "--result", str(saved), "--predictions", "preds.csv", "--json")
+    assert json.loads(out)["comparison"]["verdict"] == "cannot tell"
+    arguments = ["--target", "label", "--predictions", "preds.csv", *FAST]
+    status, out, _ = run(capsys, "gate", "data.csv", *arguments)
+    assert (status, "assuming that only the shares have changed" in out) == (3, True)
+
+
 def test_bad_gates(saved, folder, capsys) -> None:
     Path("mine.xml").write_text("<mine/>")
     model = ["--error", "0.1", "--n-test", "50"]
