@@ -1,5 +1,7 @@
 """Tables of unusual shape: labels of many characters, rows of many columns."""
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -35,6 +37,75 @@ def test_one_long_label_takes_the_memory_of_one(tmp_path: Path, max_rows: str) -
     said = subprocess.run([*command, max_rows], capture_output=True, text=True, check=True).stdout.split()
     assert said[1:] == ["4", "20000"]
     assert int(said[0]) * (1024 if sys.platform == "linux" else 1) < 200 * 2**20
+
+
+_WIDE = """
+import json, resource, sys
+import numpy as np
+from scipy import sparse
+import bayesfloor as bf
+from fuzz.outcomes import attempt
+
+used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+resource.setrlimit(resource.RLIMIT_AS, (used + 6 * 2**30,) * 2)  # an accident must not take all of the machine
+options = {"effort": "fast", "n_jobs": 1}
+rng = np.random.default_rng(0)
+y = np.arange(60) % 2
+row, col = np.repeat(np.arange(60), 4), rng.integers(0, 300, 240)
+bf.estimate(sparse.csr_array((np.ones(240), (row, col)), shape=(60, 300)), y, **options)
+
+def matrix(kind, shape, row=row, col=col):
+    return getattr(sparse, kind)((np.ones(len(row)), (row, col)), shape=shape)
+
+calls = {path: lambda path=path: bf.estimate(path, **options) for path in sys.argv[1:]}
+far = rng.integers(0, 2**40, 40)[rng.integers(0, 40, 240)]
+calls["CSR"] = lambda: bf.estimate(matrix("csr_array", (60, 2**40), col=far), y, **options)
+calls["COO"] = lambda: bf.estimate(matrix("coo_array", (60, 2**40), col=far), y, **options)
+calls["COO of many rows"] = lambda: bf.estimate(matrix("coo_array", (2**40, 8), col=col % 8), y, **options)
+found = []
+for name, call in calls.items():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    outcome = attempt(call)
+    found.append([name, *outcome, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before])
+print(json.dumps(found))
+"""
+
+
+def test_sparse_rows_take_the_memory_of_their_entries(tmp_path: Path) -> None:
+    """Sixty rows, whatever the number of columns or rows that they claim."""
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    answers, refusals = ["CSR", "COO"], ["COO of many rows"]
+
+    def save(name: str, kind: str, shape: tuple[int, int], refused: bool, **parts: np.ndarray) -> None:
+        np.savez(tmp_path / name, format=kind, shape=shape, y=y, **parts)
+        (refusals if refused else answers).append(str(tmp_path / name))
+
+    row, col, data = np.repeat(np.arange(60), 4), rng.integers(0, 2**40, 40)[rng.integers(0, 40, 240)], np.ones(240)
+    ends = np.arange(0, 241, 4)
+    save("csr.npz", "csr", (60, 2**40), False, data=data, indices=col, indptr=ends)
+    save("coo.npz", "coo", (60, 2**40), False, data=data, row=row, col=col)
+    save("csc.npz", "csc", (60, 2**40), True, data=data, indices=row, indptr=ends)
+    save("rows.npz", "coo", (2**40, 8), True, data=data, row=row, col=col % 8)
+    save("csr_rows.npz", "csr", (2**40, 8), True, data=data, indices=col % 8, indptr=ends)
+    for name, lines in {
+        "constant.svm": [f"{i % 2} 1:0.5 2000000000:1" for i in range(60)],
+        "wide.svm": [f"{i % 2} {i % 7 + 1}:0.5 {2 * 10**9 - i % 3}:1" for i in range(60)],
+        "wider.svm": [f"{i % 2} {i % 7}:0.5 {2**63 - 2 - i % 3}:1" for i in range(60)],
+        "too wide.svm": [f"{i % 2} {i % 7}:0.5 {2**63 - i % 3}:1" for i in range(60)],
+    }.items():
+        (tmp_path / name).write_text("\n".join(lines))
+        (answers if name.startswith("wide") else refusals).append(str(tmp_path / name))
+    files = [name for name in (*answers, *refusals) if name.endswith((".npz", ".svm"))]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-W", "ignore", "-c", _WIDE, *files]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
+    found = json.loads(said.splitlines()[-1])
+    assert {name: outcome for name, outcome, *_ in found} == {
+        **dict.fromkeys(answers, "answer"),
+        **dict.fromkeys(refusals, "refused"),
+    }, found
+    assert max(grown for *_, grown in found) * (1024 if sys.platform == "linux" else 1) < 200 * 2**20
 
 
 class _Counted(str):

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
-from bayesfloor import DataError, ParameterError, read_table
+from bayesfloor import DataError, DataTypeError, ParameterError, read_table
 from bayesfloor.tables.sparse_files import has_sparse_rows
 
 
@@ -99,6 +99,39 @@ def test_lines_that_are_wrong_are_named(tmp_path, text: str, message: str) -> No
         bf.estimate(tmp_path / "a.svm")
 
 
+def test_files_larger_than_memory_are_refused_however_packed(tmp_path, monkeypatch) -> None:
+    lines = "".join(f"{i % 2} 1:1\n" for i in range(10_000)).encode()
+    packed = gzip.compress(lines)
+    assert len(packed) < 1000
+    (tmp_path / "a.svm").write_bytes(lines)
+    (tmp_path / "a.svm.gz").write_bytes(packed)
+    (tmp_path / "b.svm.gz").write_bytes(gzip.compress(lines.replace(b"\n", b" ")))  # one line of all of it
+    monkeypatch.setattr("bayesfloor.tables.sparse_files.free_memory", lambda: 20_000)
+    for name in ("a.svm", "a.svm.gz", "b.svm.gz"):
+        with pytest.raises(DataError, match="larger than memory"):
+            read_table(tmp_path / name)
+
+
+def test_parts_of_the_wrong_type_are_refused(saved) -> None:
+    folder, X, y = saved
+    coo = X.tocoo()
+    good = {"data": coo.data, "row": coo.row, "col": coo.col, "shape": X.shape, "format": "coo", "y": y}
+    for wrong, message in (
+        ({"col": coo.col.astype(float)}, "col holds values of type float64"),
+        ({"row": coo.row[:, None]}, "row has 2 dimensions"),
+        ({"row": coo.row[:-1]}, "differ in length"),
+        ({"data": coo.data.astype(str)}, "convert it to numbers"),
+        ({"shape": (60.5, 150.0)}, "rows and columns are needed"),
+        ({"shape": (60, 150, 1)}, "rows and columns are needed"),
+        ({"shape": (60, -150)}, "rows and columns are needed"),
+        ({"shape": np.array([60, 2**64 - 1], dtype=np.uint64)}, r"between 0 and 2\*\*63"),
+        ({"shape": (60, 0), "data": [], "row": [], "col": []}, "no columns"),
+    ):
+        np.savez(folder / "g.npz", **{**good, **wrong})
+        with pytest.raises((DataError, DataTypeError), match=message):
+            read_table(folder / "g.npz")
+
+
 def test_damaged_and_incomplete_files(saved) -> None:
     folder, X, y = saved
     whole = (folder / "a.npz").read_bytes()
@@ -113,7 +146,7 @@ def test_damaged_and_incomplete_files(saved) -> None:
     with pytest.raises(DataError, match=r"c.svm.gz is damaged"):
         read_table(folder / "c.svm.gz")
     np.savez(folder / "d.npz", data=X.data, indices=X.indices + 500, indptr=X.indptr, shape=X.shape, format="csr", y=y)
-    with pytest.raises(DataError, match="indices do not fit"):
+    with pytest.raises(DataError, match="indices below 0 or above 149"):
         read_table(folder / "d.npz")
     np.savez(folder / "e.npz", data=X.data, indices=X.indices, shape=X.shape, format="csr", y=y)
     with pytest.raises(DataError, match="without indptr"):

@@ -13,7 +13,9 @@ from scipy.special import ndtri
 from .._types import Codes, Counts
 from ..errors import DataError, DataTypeError, ParameterError
 from ..library.arrangement import EFFORTS
+from ..rows.dataset import is_sparse
 from ..rows.labels import encode_labels, plain
+from ..rows.sparse import check_structure
 from ..utils.checks import MOST, brief, listed, real_from
 from ..utils.intervals import ConfidenceInterval, check_level, score_interval
 from .doubts import (
@@ -406,6 +408,8 @@ def _predict(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
         if not hasattr(X, "columns") or y not in list(X.columns):
             raise ParameterError(f"y={y!r} names no column of X: give one label per row")
         y, X = X[y], X.drop(columns=y) if hasattr(X, "iloc") else X.drop(y)
+    if is_sparse(X):
+        check_structure(X)  # the model's library may follow its indices unchecked
     try:
         said = np.asarray(model.predict(X))
     except Exception as error:  # whatever the model's library raises

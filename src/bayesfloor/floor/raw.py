@@ -7,7 +7,8 @@ from typing import Any
 
 from ..errors import ParameterError
 from ..library.representation import RawRows
-from ..rows.sparse import SparseRows, is_sparse, sparse_rows, text_rows
+from ..rows.dataset import is_sparse
+from ..rows.sparse import SparseRows, text_rows
 from ..rows.texts import is_text_list
 from ..utils.checks import brief
 from ..utils.parallel import Progress
@@ -59,11 +60,7 @@ def open_raw(X: Any, kind: str | None) -> tuple[RawRows, tuple[str, ...]] | None
 
         pictures, remarks = check_pictures(X)
         return RawRows(pictures, Images()), remarks
-    if kind == "texts" and not isinstance(X, SparseRows):
-        X = text_rows(X)
-    elif is_sparse(X):
-        X = sparse_rows(X)
-    elif is_text_list(X):
+    if is_text_list(X) or (kind == "texts" and not isinstance(X, SparseRows)):
         X = text_rows(X)
     if isinstance(X, SparseRows):
         from ..library.sparse_columns import open_sparse

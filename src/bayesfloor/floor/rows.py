@@ -20,9 +20,9 @@ from ..library.arrangement import EFFORTS, check_groups
 from ..library.representation import RawRows, fingerprints
 from ..rows.blocks import BLOCK_ROWS, LARGE, ArrayBlocks, Blocks, Part, RowFile, rows_at
 from ..rows.cluster import dask_module, is_dask
-from ..rows.dataset import Dataset, dataset_of, validate
+from ..rows.dataset import Dataset, dataset_of, is_sparse, validate
 from ..rows.labels import check_class_sizes, encode_labels
-from ..rows.sparse import SparseRows, dense_if_few, is_sparse
+from ..rows.sparse import SparseRows, checked_matrix, columns_of
 from ..utils.parallel import n_threads
 from .labelled_rows import LabelledRows, one_block
 from .raw import find_pictures, is_pictures, is_sparse_or_text, open_raw
@@ -142,8 +142,8 @@ def _rows_in_memory(X: Any, y: Any, target: Any, groups: Any, request: Request, 
 
         X, y, groups, notes, row_numbers = as_arrays(X, y, target, groups)
         _check_all_are_learned_from(groups, run)  # those of a Table
-    if is_sparse(X):
-        X = dense_if_few(X)
+    if is_sparse(X) and request.kind is None:
+        X = columns_of(checked_matrix(X, n_labels=len(y) if hasattr(y, "__len__") else None))
     opened = open_raw(X, request.kind)
     raw = None
     if opened is not None:

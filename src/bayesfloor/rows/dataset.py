@@ -24,6 +24,7 @@ __all__ = [
     "check_shape",
     "dataset_of",
     "feature_matrix",
+    "is_sparse",
     "matrix_from_array",
     "matrix_from_frame",
     "number_table",
@@ -152,7 +153,7 @@ def validate(X: Any, y: Any) -> Dataset:
     DataError
         Not finite, empty, one class, a class of one sample, lengths that differ.
     DataTypeError
-        Sparse matrices (`estimate` opens them by `sparse_rows`), columns of text, labels that cannot be hashed.
+        Sparse matrices (`estimate` takes them), columns of text, labels that cannot be hashed.
 
     Examples
     --------
@@ -214,12 +215,17 @@ def feature_matrix(X: Any) -> tuple[Floats, list[str]]:
     return matrix, names
 
 
+def is_sparse(X: Any) -> bool:
+    """Whether this is a sparse matrix: by its class, since the number of entries of a damaged one may be an error."""
+    return hasattr(type(X), "toarray") and hasattr(type(X), "nnz")
+
+
 def number_table(X: Any, what: str = "X") -> tuple[Floats, list[str]]:
     """Float64 matrix and column names of anything that holds numbers; `what` is how messages call it.
 
     Numbers may be infinite or NaN. Masked entries are refused: what is behind a mask is no value.
     """
-    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+    if is_sparse(X):
         raise DataTypeError(
             f"{what} is a sparse matrix of shape {X.shape}: distances between its rows need all columns. estimate "
             "takes it as it is; here reduce it first (for example sklearn.decomposition.TruncatedSVD), or pass "

@@ -1,29 +1,34 @@
 """Rows of very many columns, nearly all of them 0: sparse matrices and counted texts, never made dense.
 
-`sparse_rows` and `text_rows` check what the user gave; later steps trust a `SparseRows` and never check again.
+`checked_matrix`, `matrix_of` and `text_rows` check what the user gave; later steps trust them and never check again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, hstack
+from scipy.sparse import coo_array, csc_array, csr_array, hstack
 
 from .._types import Codes, Floats, Keys, Mask, RowNumbers
 from ..errors import DataError, DataTypeError
 from .copies import copied_records, identifiers
+from .dataset import as_array, check_shape
 from .keys import entry_keys, row_keys
 from .texts import count_texts, text_list
 
 __all__ = [
-    "FEW_COLUMNS",
+    "PARTS",
     "Section",
     "SparseRows",
-    "dense_if_few",
-    "is_sparse",
+    "check_structure",
+    "checked_matrix",
+    "columns_of",
     "join_columns",
+    "matrix_of",
     "sparse_rows",
     "text_rows",
 ]
@@ -172,21 +177,174 @@ def _bytes(matrix: csr_array) -> int:
 
 # --- sparse matrices ----------------------------------------------------------------------------------------
 
-
-def is_sparse(X: Any) -> bool:
-    """Whether this is a sparse matrix."""
-    return hasattr(X, "toarray") and hasattr(X, "nnz")
+PARTS = {"csr": ("data", "indices", "indptr"), "csc": ("data", "indices", "indptr"), "coo": ("data", "row", "col")}
 
 
-def sparse_rows(X: Any, what: str = "X") -> SparseRows:
-    """Check a sparse matrix; the one given is not changed.
+def checked_matrix(X: Any, what: str = "X", n_labels: int | None = None) -> csr_array:
+    """Sparse matrix of any format as rows of finite numbers; the one given is not changed.
+
+    The result is in canonical form: sorted, without duplicates and stored zeros. Every sparse matrix comes in through
+    this function or `matrix_of`, and nothing follows its indices before: they may be damaged, and scipy's compiled
+    loops would read and write wherever they point.
+
+    Parameters
+    ----------
+    X : scipy.sparse array or matrix
+    what : str
+        What messages call it.
+    n_labels : int, optional
+        Refuse another number of rows, before there is a place in memory for each of them.
 
     Raises
     ------
     DataError
-        No rows or columns, NaN or infinity, indices that point nowhere.
+        No rows or columns, NaN or infinity, indices outside the shape, parts that do not fit together.
     DataTypeError
-        What is no number.
+        Values that are not numbers.
+
+    Examples
+    --------
+    >>> checked_matrix(csr_array(np.array([[0, 2], [1, 0]]))).data.tolist()
+    [2.0, 1.0]
+    """
+    kind, shape, parts = _parts_of(X, what, n_labels)
+    return matrix_of(kind, shape, parts, what)
+
+
+def check_structure(X: Any, what: str = "X") -> None:
+    """Refuse a sparse matrix whose indices point outside it; its numbers may be anything."""
+    kind, shape, parts = _parts_of(X, what)
+    with _refusing(what, shape):
+        _check_parts(kind, shape, *parts)
+
+
+def matrix_of(kind: str, shape: tuple[int, ...], parts: Sequence[Any], what: str = "X") -> csr_array:
+    """The same of the parts of a matrix, in the order of `PARTS`.
+
+    Examples
+    --------
+    >>> matrix_of("csr", (2, 3), ([5, 7], [0, 2], [0, 1, 2])).toarray().tolist()
+    [[5.0, 0.0, 0.0], [0.0, 0.0, 7.0]]
+    """
+    check_shape(shape)
+    with _refusing(what, shape):
+        data, first, second = _check_parts(kind, shape, *parts)
+    if data.dtype.kind == "c":
+        raise DataError(f"Complex data not supported: split {what} into real and imaginary columns")
+    if data.dtype.kind not in "biuf":
+        raise DataTypeError(f"{what} is a sparse matrix of {data.dtype}: convert it to numbers first")
+    with np.errstate(over="ignore"):  # a number that is too large becomes infinite, and is named below
+        data = data.astype(np.float64)
+    first, second = first.astype(np.int64), second.astype(np.int64)
+    with _refusing(what, shape):  # memory for each row may be too much
+        if kind == "coo":
+            matrix = csr_array(coo_array((data, (first, second)), shape=shape))
+        else:
+            matrix = csr_array((csr_array if kind == "csr" else csc_array)((data, first, second), shape=shape))
+    matrix.sum_duplicates()
+    wrong = np.flatnonzero(~np.isfinite(matrix.data))
+    if len(wrong):
+        row = int(np.searchsorted(matrix.indptr, wrong[0], "right")) - 1
+        n_nan = int(np.isnan(matrix.data).sum())
+        counts = ((n_nan, "NaN"), (len(wrong) - n_nan, "infinity"))
+        raise DataError(
+            f"{what} contains {' and '.join(f'{n} {name}' for n, name in counts if n)} (values that are missing, "
+            f"infinite or too large for float64); the first is in row {row}, column {matrix.indices[wrong[0]]}. Impute "
+            "or drop them"
+        )
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def _parts_of(X: Any, what: str, n_labels: int | None = None) -> tuple[str, tuple[int, ...], list[Any]]:
+    """Format, shape and parts of a matrix, not checked yet."""
+    shape = getattr(X, "shape", None)
+    if not isinstance(shape, tuple):
+        raise DataError(f"{what} is a damaged sparse matrix (it has no shape): create it again")
+    check_shape(shape)
+    if n_labels is not None and shape[0] != n_labels:
+        raise DataError(f"{what} has {shape[0]} rows but y has {n_labels} labels: they must have equal length")
+    with _refusing(what, shape):
+        if X.format in PARTS:
+            return X.format, shape, [getattr(X, part) for part in PARTS[X.format]]
+        return "coo", shape, _coordinates(X)
+
+
+def _coordinates(X: Any) -> list[Any]:
+    """Numbers, rows and columns of the entries, by nothing that would follow a damaged index."""
+    if X.format == "dia":
+        numbers, offsets = as_array(X.data, "data"), as_array(X.offsets, "offsets")
+        if numbers.ndim != 2 or offsets.shape != numbers.shape[:1]:
+            raise ValueError(f"it has {offsets.shape} offsets for diagonals of shape {numbers.shape}")
+        col = np.broadcast_to(np.arange(numbers.shape[1]), numbers.shape)
+        row = col - offsets[:, None]
+        inside = (row >= 0) & (row < X.shape[0]) & (col < X.shape[1])
+        return [numbers[inside], row[inside], col[inside]]
+    if X.format == "lil":
+        sizes = [len(own) for own in X.rows]
+        if sizes != [len(own) for own in X.data]:
+            raise ValueError("its rows differ in length from their numbers")
+        row = np.repeat(np.arange(len(sizes)), sizes)
+        if not len(row):
+            return [np.empty(0), row, row]
+        return [list(chain.from_iterable(X.data)), row, list(chain.from_iterable(X.rows))]
+    found = X.tocoo()  # of BSR and DOK by numpy, which checks itself
+    return [found.data, found.row, found.col]
+
+
+@contextmanager
+def _refusing(what: str, shape: tuple[int, ...]) -> Iterator[None]:
+    """Whatever a damaged matrix raises, as an error that names it."""
+    try:
+        yield
+    except Exception as error:
+        raise DataError(f"{what} is a damaged sparse matrix of shape {shape} ({error}): create it again") from None
+
+
+def _check_parts(kind: str, shape: tuple[int, ...], *parts: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Parts as arrays that fit each other and the shape."""
+    arrays = data, first, second = tuple(as_array(part, name) for part, name in zip(parts, PARTS[kind], strict=True))
+    for array, name in zip(arrays, PARTS[kind], strict=True):
+        if array.ndim != 1:
+            raise ValueError(f"{name} has {array.ndim} dimensions instead of one")
+        if name != "data" and array.dtype.kind not in "iu":
+            raise ValueError(f"{name} holds values of type {array.dtype} instead of whole numbers")
+    if min(shape) < 0 or max(shape) > np.iinfo(np.int64).max:
+        raise ValueError("rows and columns must be between 0 and 2**63")
+    entries = arrays if kind == "coo" else arrays[:2]
+    if len({len(array) for array in entries}) > 1:
+        sizes = ", ".join(f"{len(array)} {name}" for array, name in zip(entries, PARTS[kind], strict=False))
+        raise ValueError(f"its parts differ in length ({sizes})")
+    if kind == "coo":
+        _check_range(first, shape[0], "row")
+        _check_range(second, shape[1], "col")
+        return data, first, second
+    major, minor = shape if kind == "csr" else shape[::-1]
+    if len(second) != major + 1:
+        raise ValueError(f"indptr has {len(second)} values instead of {major + 1}")
+    if second[0] != 0 or second[-1] != len(first) or (second[1:] < second[:-1]).any():
+        raise ValueError(f"indptr must grow from 0 to {len(first)}, the number of entries")
+    _check_range(first, minor, "indices")
+    return data, first, second
+
+
+def _check_range(array: NDArray[Any], size: int, name: str) -> None:
+    if len(array) and (int(array.min()) < 0 or int(array.max()) >= size):
+        raise ValueError(f"{name} below 0 or above {size - 1}")
+
+
+def columns_of(matrix: csr_array) -> "Floats | SparseRows":
+    """A checked matrix of few columns as the table that it is, any other as sparse rows."""
+    return np.asarray(matrix.toarray()) if matrix.shape[1] <= FEW_COLUMNS else sparse_rows(matrix)
+
+
+def sparse_rows(matrix: csr_array) -> SparseRows:
+    """Columns of a checked matrix that vary, with notes about the others.
+
+    Raises
+    ------
+    DataError
+        No column varies.
 
     Examples
     --------
@@ -194,14 +352,19 @@ def sparse_rows(X: Any, what: str = "X") -> SparseRows:
     >>> rows.sections[0].kind, rows.sections[0].matrix.shape, rows.notes
     ('counts', (2, 2), ('2 of 4 columns are constant, and left out',))
     """
-    matrix = _canonical(X, what)
     n, d = matrix.shape
-    varies = _varying(matrix)
+    # First the columns that occur: a file of sixty rows can claim 2**40 of them, and each would take memory.
+    columns, places = np.unique(matrix.indices, return_inverse=True)
+    size = np.int32 if max(len(columns), matrix.nnz) < 2**31 else np.int64
+    narrow = csr_array((matrix.data, places.astype(size), matrix.indptr.astype(size)), shape=(n, len(columns)))
+    varies = _varying(narrow)
+    if not varies.any():
+        raise DataError(f"all {d:,} columns are constant: there is nothing to learn from")
     notes = []
-    if not varies.all():
-        gone = d - int(varies.sum())
+    gone = d - int(varies.sum())
+    if gone:
         notes.append(f"{gone:,} of {d:,} columns {'is' if gone == 1 else 'are'} constant, and left out")
-    kept = matrix if varies.all() else csr_array(matrix[:, np.flatnonzero(varies)])
+    kept = narrow if varies.all() else csr_array(narrow[:, np.flatnonzero(varies)])
     empty = int((np.diff(matrix.indptr) == 0).sum())
     if empty:
         notes.append(f"{empty:,} of {n:,} rows hold nothing but zeros")
@@ -210,57 +373,6 @@ def sparse_rows(X: Any, what: str = "X") -> SparseRows:
         notes.append(f"{repeated:,} of {d:,} columns repeat another")
     section = Section("counts" if _are_counts(kept) else "numbers", kept)
     return SparseRows((section,), np.empty((n, 0)), kept, d, tuple(notes))
-
-
-def dense_if_few(X: Any) -> Any:
-    """A sparse matrix of few columns as the table it is; anything else as it came."""
-    return np.asarray(X.toarray()) if len(X.shape) == 2 and X.shape[1] <= FEW_COLUMNS else X
-
-
-def _canonical(X: Any, what: str) -> csr_array:
-    """A matrix of finite float64 numbers, rows first, sorted, without duplicates and stored zeros."""
-    from .dataset import check_shape
-
-    check_shape(tuple(X.shape))
-    kind = np.dtype(X.dtype).kind
-    if kind == "c":
-        raise DataError(f"Complex data not supported: split {what} into real and imaginary columns")
-    if kind not in "biuf":
-        raise DataTypeError(f"{what} is a sparse matrix of {X.dtype}: convert it to numbers first")
-    try:
-        _check_indices(X)
-        matrix = csr_array(X.tocsr(), dtype=np.float64, copy=True)
-        matrix.sum_duplicates()
-    except (ValueError, IndexError, TypeError, AttributeError) as error:
-        raise DataError(f"{what} is a sparse matrix whose indices do not fit its shape {X.shape}: {error}") from None
-    wrong = np.flatnonzero(~np.isfinite(matrix.data))
-    if len(wrong):
-        row = int(np.searchsorted(matrix.indptr, wrong[0], "right")) - 1
-        n_nan = int(np.isnan(matrix.data).sum())
-        counts = ((n_nan, "NaN"), (len(wrong) - n_nan, "infinity"))
-        raise DataError(
-            f"{what} contains {' and '.join(f'{n} {kind}' for n, kind in counts if n)} (values that are missing, "
-            f"infinite or too large for float64); the first is in row {row}, column {matrix.indices[wrong[0]]}. Impute "
-            "or drop them"
-        )
-    matrix.eliminate_zeros()
-    if max(matrix.shape[1], matrix.nnz) < 2**31:
-        matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
-    return matrix
-
-
-def _check_indices(X: Any) -> None:
-    """Refuse indices that point outside: scipy's compiled loops would follow them."""
-    if getattr(X, "format", "") not in ("csr", "csc"):
-        return
-    major, minor = X.shape if X.format == "csr" else X.shape[::-1]
-    indptr, indices = np.asarray(X.indptr), np.asarray(X.indices)
-    if len(indptr) != major + 1 or indptr[0] != 0 or (np.diff(indptr) < 0).any() or indptr[-1] > len(indices):
-        raise ValueError("indptr does not divide the entries among them")
-    if len(X.data) < indptr[-1]:
-        raise ValueError("there are fewer numbers than indices")
-    if indptr[-1] and (indices[: indptr[-1]].min() < 0 or indices[: indptr[-1]].max() >= minor):
-        raise ValueError(f"an index is below 0 or above {minor - 1}")
 
 
 def _varying(matrix: csr_array) -> Mask:

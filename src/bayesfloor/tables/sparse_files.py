@@ -1,34 +1,37 @@
 """Files of sparse rows: matrices that scipy.sparse has saved (NPZ), and svmlight files."""
 
 import io
+import sys
 import zipfile
+from array import array
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array, csc_array, csr_array
+from scipy.sparse import csr_array
 
-from .._types import Codes, Values
-from ..errors import DataError
+from .._types import Values
+from ..errors import DataError, ParameterError
 from ..rows.labels import text_array
-from ..utils.checks import listed
+from ..rows.sparse import PARTS, matrix_of
+from ..utils.checks import brief, listed
 from .arrays import arrays_of
 from .open import check_fits, free_memory, path_of
 from .table_file import report_damage
 from .text import open_bytes
 
-__all__ = ["SVMLIGHT", "SparseFile", "has_sparse_rows", "read_labels", "read_sparse_file"]
+__all__ = ["SVMLIGHT", "SparseFile", "has_sparse_rows", "read_sparse_file"]
 
 SVMLIGHT = (".svm", ".svmlight", ".libsvm")
-_PARTS = {"csr": csr_array, "csc": csc_array}
 _GROWTH = 4  # bytes needed per byte of a file of text
 
 
 class SparseFile(NamedTuple):
-    """The matrix that a file holds, and by name what has a value for each row: `y`, the labels, and others."""
+    """The checked matrix of a file, and by name what has a value for each row: `y`, the labels, and others."""
 
-    matrix: Any
+    matrix: csr_array
     side: dict[str, Values]
 
 
@@ -48,8 +51,14 @@ def has_sparse_rows(path: Path) -> bool:
         return False
 
 
-def read_sparse_file(path: str | Path) -> SparseFile:
+def read_sparse_file(path: str | Path, target: Any = None) -> SparseFile:
     """Read a file of sparse rows.
+
+    Parameters
+    ----------
+    path : str or Path
+    target : str, optional
+        The labels: by name, or a file with one for each row.
 
     Raises
     ------
@@ -64,17 +73,30 @@ def read_sparse_file(path: str | Path) -> SparseFile:
     if path.suffix.lower() == ".npz":
         check_fits(path, max_rows=None)
         with report_damage(path.name):
-            return _from_arrays(arrays_of(path), path.name)
-    packed = 5 if path.suffix.lower() == ".gz" else 1
-    if path.stat().st_size * _GROWTH * packed > free_memory():
-        raise DataError(
-            f"{path.name} is larger than memory, and sparse rows are not read in blocks: take some of its rows"
-        )
+            return _from_arrays(arrays_of(path), path.name, target)
     with report_damage(path.name):
-        return _from_lines(path)
+        return _from_lines(path, target)
 
 
-def read_labels(path: Path) -> Values:
+def _with_labels(side: dict[str, Values], n: int, name: str, target: Any) -> dict[str, Values]:
+    """What has a value for each row, labels from a file of their own among it.
+
+    Before the matrix is made: that it has so many rows is only a claim until something else has as many values.
+    """
+    if isinstance(target, str) and target not in side and Path(target).is_file():
+        labels = _read_labels(Path(target))
+        if len(labels) != n:
+            raise DataError(f"{name} has {n} rows but {Path(target).name} has {len(labels)} labels")
+        return {**side, target: labels}
+    if not side or (target is None and "y" not in side):
+        raise ParameterError(
+            f"{name} has no labels beside its sparse rows: add an array y to it, or name a file with one label "
+            "per row (target, --target labels.npy)"
+        )
+    return side
+
+
+def _read_labels(path: Path) -> Values:
     """Labels from a file of their own: an array (.npy), or a text with one on each line."""
     with report_damage(path.name):
         if path.suffix.lower() == ".npy":
@@ -82,40 +104,34 @@ def read_labels(path: Path) -> Values:
         return _plain_labels([line.strip() for line in path.read_text(encoding="utf-8").splitlines()])
 
 
-def _from_arrays(arrays: dict[str, Any], name: str) -> SparseFile:
+def _from_arrays(arrays: dict[str, Any], name: str, target: Any) -> SparseFile:
     kind = arrays["format"].item()
     kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
-    lacking = [part for part in ("row", "col") if part not in arrays] if kind == "coo" else []
-    if kind in _PARTS:
-        lacking = [part for part in ("indices", "indptr") if part not in arrays]
-    elif kind != "coo":
+    if kind not in PARTS:
         raise DataError(f"{name} holds a sparse matrix in the format {kind!r}: save it as CSR (matrix.tocsr())")
+    lacking = [part for part in PARTS[kind] if part not in arrays]
     if lacking:
         raise DataError(f"{name} is damaged: a sparse matrix without {listed(lacking)}")
-    shape = tuple(int(size) for size in np.atleast_1d(arrays["shape"]))
-    if len(shape) != 2 or min(shape) < 0:
-        raise DataError(f"{name} holds a sparse array of shape {shape}: rows times columns are needed")
-    if kind == "coo":
-        matrix = coo_array((arrays["data"], (arrays["row"], arrays["col"])), shape=shape)
-    else:
-        # Unchecked here: `sparse_rows` looks at the indices before anything follows them.
-        matrix = _PARTS[kind](shape, dtype=arrays["data"].dtype)
-        matrix.data, matrix.indices, matrix.indptr = (arrays[part] for part in ("data", "indices", "indptr"))
+    claimed = arrays["shape"]
+    if claimed.shape != (2,) or claimed.dtype.kind not in "iu" or claimed.min() < 0:
+        raise DataError(f"{name} holds a sparse array of shape {brief(claimed.tolist())}: rows and columns are needed")
+    shape = int(claimed[0]), int(claimed[1])
     own = {"format", "shape", "data", "row", "col", "indices", "indptr", "_is_array"}
     side = {key: array.reshape(-1) for key, array in arrays.items() if key not in own and array.size == shape[0]}
     if "y" in arrays and "y" not in side:
         raise DataError(
             f"{name}: X has {shape[0]} rows but y has shape {arrays['y'].shape}: one label per row is needed"
         )
-    return SparseFile(matrix, side)
+    side = _with_labels(side, shape[0], name, target)
+    return SparseFile(matrix_of(kind, shape, [arrays[part] for part in PARTS[kind]], name), side)
 
 
-def _from_lines(path: Path) -> SparseFile:
+def _from_lines(path: Path, target: Any) -> SparseFile:
     """Lines of ``label [qid:group] column:value ...``; what is behind # is a remark."""
     labels: list[str] = []
     groups: list[str] = []
-    columns: list[Codes] = []
-    values: list[Any] = []
+    # Numbers side by side: an object for each line would take far more memory than the line.
+    columns, values, ends = array("q"), array("d"), array("q", [0])
     for number, line in _lines(path):
         content = line.split("#", 1)[0].split()
         if not content:
@@ -125,41 +141,51 @@ def _from_lines(path: Path) -> SparseFile:
             raise _bad_line(path, number, f"it starts with {label!r}, not with a label")
         if "," in label:
             raise _bad_line(path, number, f"it has several labels ({label}): one for each row is needed")
-        labels.append(label)
+        labels.append(sys.intern(label))
         if entries and entries[0].startswith("qid:"):
-            groups.append(entries.pop(0)[4:])
+            groups.append(sys.intern(entries.pop(0)[4:]))
         pairs = [entry.split(":") for entry in entries]
         try:
-            own = np.array([int(column) for column, _ in pairs], dtype=np.int64)
-            values.append(np.array([float(value) for _, value in pairs]))
+            own = [int(column) for column, _ in pairs]
+            columns.extend(own)
+            values.extend([float(value) for _, value in pairs])
         except ValueError:
             wrong = next((entry for entry in entries if not _is_entry(entry)), entries[0])
             raise _bad_line(path, number, f"{wrong[:40]!r} is no column:value") from None
         except OverflowError:
             raise _bad_line(path, number, "a column number is too large") from None
-        if len(own) and own.min() < 0:
-            raise _bad_line(path, number, f"there is no column {own.min()}")
-        columns.append(own)
+        if min(own, default=0) < 0:
+            raise _bad_line(path, number, f"there is no column {min(own)}")
+        ends.append(len(values))
     if not labels:
         raise DataError(f"{path.name} has no rows")
     if groups and len(groups) < len(labels):
         raise DataError(f"{path.name}: {len(labels) - len(groups)} of {len(labels)} rows have no qid: all or none")
-    indices = np.concatenate(columns)
-    first = int(indices.min(initial=1))  # files count columns from 1, some from 0
-    width = int(indices.max(initial=first)) - min(first, 1) + 1
-    if width > 2**31:
-        raise DataError(f"{path.name} has a column {int(indices.max()):,}: columns are to be numbered without gaps")
-    indptr = np.concatenate([[0], np.cumsum([len(own) for own in columns])])
-    matrix = csr_array((np.concatenate(values), indices - min(first, 1), indptr), shape=(len(labels), width))
     side: dict[str, Values] = {"y": _plain_labels(labels)}
     if groups:
         side["qid"] = text_array(groups)
-    return SparseFile(matrix, side)
+    side = _with_labels(side, len(labels), path.name, target)
+    indices = np.frombuffer(columns, dtype=np.int64)
+    first = int(indices.min(initial=1))  # files count columns from 1, some from 0
+    width = int(indices.max(initial=first)) - first + 1
+    parts = np.frombuffer(values), indices - first, np.frombuffer(ends, dtype=np.int64)
+    return SparseFile(matrix_of("csr", (len(labels), width), parts, path.name), side)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers, while memory lasts: a packed file does not say how long it is."""
+    left = free_memory() // _GROWTH
     with io.TextIOWrapper(open_bytes(path), encoding="utf-8", errors="replace") as lines:
-        yield from enumerate(lines, start=1)
+        for number in count(1):
+            line = lines.readline(left + 1)
+            if not line:
+                return
+            left -= len(line)
+            if left < 0:
+                raise DataError(
+                    f"{path.name} is larger than memory, and sparse rows are not read in blocks: take some of its rows"
+                )
+            yield number, line
 
 
 def _is_entry(entry: str) -> bool:

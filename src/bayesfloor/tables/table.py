@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 
 from .._types import Codes, Floats, RowNumbers, Values
 from ..errors import BayesfloorWarning, DataError, DataTypeError, ParameterError
 from ..rows.blocks import LARGE
 from ..rows.dataset import as_array
 from ..rows.labels import encode_labels, is_missing, plain
-from ..rows.sparse import FEW_COLUMNS, SparseRows, dense_if_few, join_columns, sparse_rows
+from ..rows.sparse import SparseRows, columns_of, join_columns
 from ..utils.checks import check_callable, check_text, listed
 from ..utils.parallel import Progress
 from .columns import NO_CATEGORY, Column
@@ -23,7 +24,7 @@ from .encoder import accounts, column_notes, encode_columns, identifier_warning
 from .open import path_of
 from .problems import Problems
 from .selection import RawTable, raw_table, select
-from .sparse_files import has_sparse_rows, read_labels, read_sparse_file
+from .sparse_files import has_sparse_rows, read_sparse_file
 from .table_file import InMemory
 from .target import check_labels
 
@@ -337,31 +338,20 @@ def _sparse_table(
     """A file of sparse rows as a table: labels and groups lie beside them, or labels in a file of their own."""
     if named:
         raise ParameterError(f"{path.name} holds sparse rows, whose columns have no names: leave out drop and keep")
-    file = read_sparse_file(path)
-    n, side = file.matrix.shape[0], dict(file.side)
-    if isinstance(target, str) and target not in side and Path(target).is_file():
-        labels = read_labels(Path(target))
-        if len(labels) != n:
-            raise DataError(f"{path.name} has {n} rows but {Path(target).name} has {len(labels)} labels")
-        side[target] = labels
-    elif target is None and "y" not in side:
-        raise ParameterError(
-            f"{path.name} has no labels beside its sparse rows: add an array y to it, or name a file with one label "
-            "per row (target, --target labels.npy)"
-        )
+    matrix, side = read_sparse_file(path, target)
+    n, d = matrix.shape
     numbers = "sparse rows"
     frame = pd.DataFrame({**side, numbers: np.arange(n)})
     raw = select(InMemory(frame, tuple(side)), path.name, target, (), (), groups, max_rows, random_state)
     assert raw.y is not None
     check_labels(pd.unique(raw.y), len(raw.y), raw.target, raw.n_file_rows)
-    chosen = file.matrix if len(raw.rows) == n else file.matrix.tocsr()[raw.rows - 1]
-    d = int(chosen.shape[1])
-    few = d <= FEW_COLUMNS
+    features = columns_of(matrix if len(raw.rows) == n else csr_array(matrix[raw.rows - 1]))
+    few = not isinstance(features, SparseRows)
     columns = [column for column in accounts(raw, []) if column.use != "left out"]
     columns.append(Column(f"{d:,} sparse columns", "numeric", 0, d, "feature"))
     return Table(
         name=path.name,
-        X=dense_if_few(chosen).astype(np.float64) if few else np.empty((len(raw.rows), 0)),
+        X=features.dense if isinstance(features, SparseRows) else features,
         y=raw.y,
         groups=raw.groups,
         rows=raw.rows,
@@ -370,7 +360,7 @@ def _sparse_table(
         notes=raw.notes,
         n_file_rows=n,
         target=raw.target,
-        sparse=None if few else sparse_rows(chosen, path.name),
+        sparse=features if isinstance(features, SparseRows) else None,
     )
 
 
