@@ -15,6 +15,8 @@ from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
+from sklearn.datasets import dump_svmlight_file
 
 import bayesfloor as bf
 
@@ -49,6 +51,15 @@ def mixed_frame(n: int) -> pd.DataFrame:
     )
     frame.loc[rng.random(n) < 0.03, "colour"] = None
     return frame
+
+
+def sparse_counts(n: int, d: int) -> tuple[Any, np.ndarray]:
+    """Counts, nearly all of them 0; one column tells the classes apart."""
+    rng = np.random.default_rng(13)
+    y = rng.integers(0, 2, n)
+    X = rng.integers(1, 4, (n, d)) * (rng.random((n, d)) < 0.03)
+    X[:, 0] = rng.random(n) < 0.15 + 0.7 * y
+    return csr_array(X.astype(float)), y
 
 
 def mapped(folder: Path, X: np.ndarray) -> np.ndarray:
@@ -92,6 +103,18 @@ def estimates(folder: Path) -> Iterator[tuple[str, Callable[[int], Any]]]:
     in_blocks = estimate(parquet, target="label", run=bf.Run(sample_rows=200))
     yield "Parquet in blocks", lambda seed: _as_if_large(in_blocks, seed)
     yield "own classifier", estimate(X, y, classifiers=[_centroids()])
+    texts, texts_y = bf.problems.get("words").sample(300, random_state=0)
+    yield "texts", estimate(texts, texts_y)
+    beside = pd.DataFrame({"text": texts, "number": np.arange(len(texts)) % 7 + texts_y, "label": texts_y})
+    yield "text beside a column", estimate(beside, target="label")
+    counts, counts_y = sparse_counts(300, 500)
+    yield "sparse rows", estimate(counts, counts_y)
+    yield "few sparse columns", estimate(counts[:, :20], counts_y)
+    svmlight = folder / "counts.svm"
+    dump_svmlight_file(counts, counts_y, str(svmlight))
+    yield "svmlight", estimate(svmlight)
+    images, images_y = bf.problems.get("blobs").sample(150, random_state=0)
+    yield "images", estimate(images, images_y, kind="images")
     import dask.array
     import dask.dataframe
 
@@ -143,6 +166,7 @@ def of_result(result: Any) -> dict[str, Any]:
         "floor": result.floor,
         "interval": [interval.low, interval.high],
         "ceiling": result.ceiling,
+        "estimates": {figure.name: figure.value for figure in result.estimates},
         "pairs": [list(row) for row in result.pair_error],
         "curve": [[point.n_train, point.error, point.plugin] for point in result.learning_curve],
         "reasons": list(result.reasons),

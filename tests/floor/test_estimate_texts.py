@@ -49,6 +49,43 @@ def test_order_of_rows_classes_and_threads_does_not_show() -> None:
     assert again.ceiling == pytest.approx(first.ceiling, abs=1e-12)
 
 
+@pytest.mark.usefixtures("without_pictures")
+@pytest.mark.parametrize("kind", ["texts", "text beside a column", "sparse rows", "images", "a sample of texts"])
+def test_rows_that_are_no_columns_have_no_estimate_on_columns(kind: str, monkeypatch) -> None:
+    """What tells such rows apart are hashes: balls around them say nothing."""
+    texts, y = words(160)
+    if kind == "sparse rows":
+        X, y = matrix(160)
+        result = bf.estimate(X, y, effort="fast", n_jobs=1)
+    elif kind == "images":
+        from bayesfloor.library import images
+
+        monkeypatch.setattr(images, "_PATCHES", 2_000)
+        monkeypatch.setattr(images.Images, "learners", {"kernel of pixels": images.IMAGE_LEARNERS["kernel of pixels"]})
+        X, y = problems.get("blobs").sample(60, random_state=0)
+        result = bf.estimate(X, y, kind="images", effort="fast", n_jobs=1)
+    elif kind == "text beside a column":
+        frame = pd.DataFrame({"text": texts, "size": np.arange(160) % 7, "label": y})
+        result = bf.estimate(frame, target="label", effort="fast", n_jobs=1)
+    else:
+        run = bf.Run(sample_rows=100, block_rows=40) if kind == "a sample of texts" else None
+        result = bf.estimate(texts, y, effort="fast", n_jobs=1, run=run)
+    assert result.evidence["raw"] is None
+    assert "labels of like rows" not in {figure.name for figure in result.estimates}
+    assert "labels of like scores" in {figure.name for figure in result.estimates}
+    assert "labels of like rows" not in result.to_html() + result.to_json() + str(result)
+    loaded = bf.FloorResult.from_json(result.to_json())
+    assert loaded.estimates == result.estimates
+    assert loaded.to_json() == result.to_json()
+    for outcome in (bf.compare(loaded, error=0.4, n_test=100), bf.gate(loaded, error=0.4, n_test=100)):
+        assert "labels of like rows" not in str(outcome)
+
+
+def test_notes_name_no_columns_that_rows_do_not_have() -> None:
+    result = bf.estimate(["the same words"] * 60, np.arange(60) % 2, effort="fast", n_jobs=1)
+    assert not [note for note in result.notes if "column 0" in note]
+
+
 def test_every_format_of_a_sparse_matrix_has_one_floor() -> None:
     X, y = matrix()
     first = bf.estimate(X, y, effort="fast", n_jobs=1)

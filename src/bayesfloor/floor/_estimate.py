@@ -388,7 +388,8 @@ def _count(
     request.tell("counting", 0)
     ball, occupancy = balls_on_scores(P, learned, data, priors, n_jobs, progress)
     raw = None
-    if rows.groups is None:
+    # Texts, sparse rows and images are told apart by hashes: no distance between those means anything.
+    if rows.groups is None and rows.raw is None:
         raw = balls_on_columns(rows.blocks, sample.columns, data, priors, n_jobs, progress)
     request.tell("counting", 1)
     request.tell("bounds", 0)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -41,7 +41,7 @@ class Counted:
     ball, occupancy
         Epsilon-ball ensemble on the scores, and how full its balls are, in words.
     raw : float or None
-        The same on the features.
+        The same on the columns; None if these are many or rows are no columns (texts, sparse rows, images).
     held_out : HeldOut
         Errors on rows that no choice has touched.
     pairs : ndarray of shape (C, C)
@@ -106,6 +106,10 @@ def conclude(
     stages = learned.fitted.stages
     said = _predictions(data, learned, counted, evidence, priors, confidence_level)
     training = training_rows(stages[0].n_train, data.n_samples, settings["effort"])
+    if made is not None:  # its columns are hashes, which nobody has seen
+        remarks = (*remarks, *replace(data, constant_columns=(), duplicate_columns=()).notes)
+    else:
+        remarks = (*remarks, *data.notes)
     return FloorResult(
         floor=floor,
         interval=interval,
@@ -127,7 +131,7 @@ def conclude(
         declining=decline_points(said, floor),
         cost=None if counted.costs is None else lowest_cost(counted.costs, said, classes, counted.cost_losses),
         doubts=doubts(evidence, data, counted.bounds, certified, confidence_level, training=training, priors=priors),
-        notes=(*remarks, *data.notes, *(f"left out: {name}" for name in learned.fitted.dropped)),
+        notes=(*remarks, *(f"left out: {name}" for name in learned.fitted.dropped)),
         evidence=evidence.to_dict(),
         settings={
             **settings,

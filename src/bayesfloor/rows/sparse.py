@@ -33,9 +33,7 @@ __all__ = [
     "text_rows",
 ]
 
-FEW_COLUMNS = (
-    100  # a sparse matrix of so many columns is the table that it says: it takes no more memory than others do
-)
+FEW_COLUMNS = 100  # a sparse matrix of so many columns is read as a table, which takes no more memory than others
 _RAREST = 3  # entries of a row that say whether another could have them by chance
 _IMPLAUSIBLE = 10  # times less than one row that chance would make
 
