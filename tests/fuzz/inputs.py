@@ -18,6 +18,7 @@ from bayesfloor.cli.main import main
 from fuzz.files import FORMATS, damage, read_damaged, whole_file
 from fuzz.keywords import BAD_VALUES, functions, random_call
 from fuzz.outcomes import attempt
+from fuzz.sparse_rows import damaged_lines, damaged_matrix, damaged_npz
 
 __all__ = ["AREAS", "try_inputs"]
 
@@ -191,6 +192,9 @@ AREAS: dict[str, tuple[Callable[[np.random.Generator], Any], float]] = {
     "saved results": (_results, 0.08),
     "pairs of bad values": (_keywords, 0.1),
     "the command": (_command, 0.05),
+    "damaged sparse matrices": (damaged_matrix, 0.04),
+    "damaged sparse files": (damaged_npz, 0.06),
+    "damaged svmlight": (damaged_lines, 0.04),
 }
 
 

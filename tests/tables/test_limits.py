@@ -61,6 +61,7 @@ calls = {path: lambda path=path: bf.estimate(path, **options) for path in sys.ar
 far = rng.integers(0, 2**40, 40)[rng.integers(0, 40, 240)]
 calls["CSR"] = lambda: bf.estimate(matrix("csr_array", (60, 2**40), col=far), y, **options)
 calls["COO"] = lambda: bf.estimate(matrix("coo_array", (60, 2**40), col=far), y, **options)
+calls["one entry"] = lambda: bf.estimate(matrix("coo_array", (60, 2**31), row[4:5], far[4:5] % 2**31), y, **options)
 calls["COO of many rows"] = lambda: bf.estimate(matrix("coo_array", (2**40, 8), col=col % 8), y, **options)
 found = []
 for name, call in calls.items():
@@ -75,7 +76,7 @@ def test_sparse_rows_take_the_memory_of_their_entries(tmp_path: Path) -> None:
     """Sixty rows, whatever the number of columns or rows that they claim."""
     rng = np.random.default_rng(0)
     y = np.arange(60) % 2
-    answers, refusals = ["CSR", "COO"], ["COO of many rows"]
+    answers, refusals = ["CSR", "COO", "one entry"], ["COO of many rows"]
 
     def save(name: str, kind: str, shape: tuple[int, int], refused: bool, **parts: np.ndarray) -> None:
         np.savez(tmp_path / name, format=kind, shape=shape, y=y, **parts)

@@ -60,7 +60,7 @@ def open_raw(X: Any, kind: str | None) -> tuple[RawRows, tuple[str, ...]] | None
 
         pictures, remarks = check_pictures(X)
         return RawRows(pictures, Images()), remarks
-    if is_text_list(X) or (kind == "texts" and not isinstance(X, SparseRows)):
+    if not isinstance(X, SparseRows) and (kind == "texts" or is_text_list(X)):
         X = text_rows(X)
     if isinstance(X, SparseRows):
         from ..library.sparse_columns import open_sparse
