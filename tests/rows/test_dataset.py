@@ -279,10 +279,16 @@ def test_labels_that_cannot_be_told_apart(label, message: str) -> None:
 
 
 def test_labels_of_any_size() -> None:
-    data = validate([[float(i)] for i in range(6)], [10**5000, 2] * 3)
+    data = validate([[float(i)] for i in range(6)], [10**900, 2] * 3)
     assert data.labels.tolist() == [1, 0] * 3
-    with pytest.raises(DataError, match="class a value of type int has only one sample"):
-        validate([[float(i)] for i in range(5)], [0, 1, 0, 1, 10**5000])
+    with pytest.raises(DataTypeError, match=r"row 1 of y: a label must be text.*a value of type int"):
+        validate([[float(i)] for i in range(6)], [2, 10**5000] * 3)  # Python does not print them
+
+
+@pytest.mark.parametrize("label", [object(), float("inf"), (1, float("nan")), range(3)])
+def test_labels_that_no_result_could_keep(label) -> None:
+    with pytest.raises(DataTypeError, match=r"row 0 of y: a label must be text.*convert it, for example with str"):
+        validate([[float(i)] for i in range(6)], [label, "a"] * 3)
 
 
 def test_one_long_label_does_not_widen_the_others() -> None:

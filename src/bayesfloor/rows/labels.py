@@ -1,4 +1,4 @@
-"""Labels of any hashable kind become codes 0..C-1."""
+"""Labels of any kind that a result can keep become codes 0..C-1."""
 
 from collections.abc import Callable, Hashable, Sequence
 from decimal import Decimal
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from .._types import Codes
 from ..errors import DataError, DataTypeError
 from ..utils.checks import brief, listed
+from .saved_labels import write_label
 
 __all__ = ["check_class_sizes", "encode_labels", "is_missing", "is_text", "plain", "text_array"]
 
@@ -42,7 +43,8 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], Codes]:
             y = y[:, 0]
         if y.ndim != 1:
             raise DataError(f"y must be one label per row, got an array of shape {y.shape}")
-        if y.dtype.kind in "biufSUM" and y.size:
+        is_long_float = y.dtype.kind == "f" and y.dtype.itemsize > 8  # JSON has no number for it
+        if y.dtype.kind in "biufSUMm" and not is_long_float and y.size:
             missing = np.flatnonzero(y != y)  # NaN and NaT
             if missing.size:
                 raise _missing_labels(missing)
@@ -70,6 +72,11 @@ def _hashed_labels(values: list[Any]) -> tuple[NDArray[Any], Codes]:
                 f"y must hold one hashable label per row; row {row} holds a {type(value).__name__}"
             ) from None
     found = list(seen)
+    for label in found:
+        try:
+            write_label(label)
+        except DataTypeError as error:
+            raise DataTypeError(f"row {values.index(label)} of y: {error}") from None
     key = _order_of(found)
     order = sorted(range(len(found)), key=lambda i: key(found[i]))
     position = np.empty(len(order), dtype=np.int64)
