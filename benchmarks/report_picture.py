@@ -29,7 +29,7 @@ def write_report(path: Path) -> None:
     result = estimate(X, y)
     tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
     comparison = compare(result, y_true=y_test, y_pred=tree.predict(X_test))
-    result.to_html(path, title="The floor of a noisy digital display", comparison=comparison)
+    result.save(path, title="The floor of a noisy digital display", comparison=comparison, force=True)
 
 
 def main() -> None:

@@ -33,5 +33,5 @@ plot_pairs(result)
 # The page to send around is one file of HTML.
 
 page = Path(tempfile.mkdtemp(prefix="bayesfloor-")) / "penguins.html"
-result.to_html(page, title="Which sex is the penguin?", table=table)
+result.save(page, title="Which sex is the penguin?", table=table, force=True)
 print(f"Written: {page.name}")

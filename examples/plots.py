@@ -37,5 +37,5 @@ print(pairs_frame(result).head())
 # All of it as a page:
 
 folder = Path(tempfile.mkdtemp(prefix="bayesfloor-"))
-result.to_html(folder / "report.html", title="Four classes in ten dimensions", comparison=comparison)
+result.save(folder / "report.html", title="Four classes in ten dimensions", comparison=comparison, force=True)
 print(f"Written: {folder.name}/report.html")

@@ -85,4 +85,4 @@ print(bf.compare(result, error=result.floor + 0.01, n_test=333).sentence)
 # - *cannot tell*: the test or the table is too small, or the floor may be too high. The sentence says what would help.
 # - *below the floor*: the floor was estimated too high, or test rows have leaked into training.
 #
-# The page to send around is ``result.to_html("penguins.html", comparison=comparison, table=table)``.
+# The page to send around is ``result.save("penguins.html", comparison=comparison, table=table)``.

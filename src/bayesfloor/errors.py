@@ -1,9 +1,18 @@
 """What goes wrong, by name: errors of data and parameters are also a ValueError or a TypeError."""
 
+from ._text import printed
+
 __all__ = ["BayesfloorWarning", "ClusterError", "DataError", "DataTypeError", "ParameterError"]
 
 
-class DataError(ValueError):
+class _Printed(Exception):
+    """A message that cannot steer a terminal, whatever it quotes; it may have several lines."""
+
+    def __str__(self) -> str:
+        return printed(super().__str__().split("\n"))
+
+
+class DataError(_Printed, ValueError):
     """The data cannot be used as they are; the message says what, where, and what to do.
 
     Examples
@@ -16,7 +25,7 @@ class DataError(ValueError):
     """
 
 
-class DataTypeError(TypeError):
+class DataTypeError(_Printed, TypeError):
     """The data are of a kind that is not supported (text columns, sparse matrices, ...).
 
     Examples
@@ -29,7 +38,7 @@ class DataTypeError(TypeError):
     """
 
 
-class ParameterError(ValueError):
+class ParameterError(_Printed, ValueError):
     """A parameter is out of its range.
 
     Examples
@@ -42,7 +51,7 @@ class ParameterError(ValueError):
     """
 
 
-class ClusterError(RuntimeError):
+class ClusterError(_Printed, RuntimeError):
     """A cluster cannot be reached, was lost, or could not do a piece of work; the message says what to do.
 
     Examples
@@ -52,7 +61,7 @@ class ClusterError(RuntimeError):
     """
 
 
-class BayesfloorWarning(UserWarning):
+class BayesfloorWarning(_Printed, UserWarning):
     """A result exists but should not be taken at face value.
 
     Examples

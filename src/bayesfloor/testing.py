@@ -20,7 +20,7 @@ def assert_at_floor(
     Parameters
     ----------
     result : FloorResult
-        Of `estimate`; estimated once, saved by `to_json`, and read by ``FloorResult.from_json`` it costs nothing.
+        Of `estimate`; estimated once, saved by `FloorResult.save`, and read by `FloorResult.load` it costs nothing.
     within : float, optional
         The largest gap to the floor that is allowed, as a share; default as in `bayesfloor.gate`.
     cannot_tell : {"fail", "skip", "pass"}

@@ -273,6 +273,52 @@ def test_hostile_names_and_labels(folder, capsys) -> None:
     assert "\x1b" not in out
 
 
+@pytest.mark.usefixtures("without_pictures")
+def test_no_command_prints_a_line_that_a_name_has_forged(folder, capsys) -> None:
+    forged = "floor    0.00%"
+    steer = f"\x1b[2J\x9b31m\u2028\u202e\t\r\n{forged}"
+    frame = frame_of().rename(columns={"size": f"size{steer}", "label": f"label{steer}"})
+    frame["colour"] = [f"{kind}{steer}" for kind in frame["colour"]]
+    frame[f"label{steer}"] = [f"{label}{steer}" for label in frame[f"label{steer}"]]
+    frame.to_json("data.jsonl", orient="records", lines=True)
+    target = frame.columns[-1]
+    said = {"y_true": frame[target], "y_pred": np.roll(frame[target], 1)}
+    pd.DataFrame(said).to_json("said.jsonl", orient="records", lines=True)
+    scores = pd.DataFrame({f"{label}{steer}": np.random.default_rng(0).random(80) for label in ("no", "yes")})
+    scores.assign(**{target: frame[target]}).to_json("scores.jsonl", orient="records", lines=True)
+    table = ["data.jsonl", "--target", target, *FAST]
+    commands = [
+        ["estimate", *table, "--by", "colour", "--abstain"],
+        ["estimate", *table, "--by", f"size{steer}"],
+        ["estimate", *table, "--by", f"none{steer}"],
+        ["estimate", "data.jsonl", "--target", f"none{steer}"],
+        ["estimate", *table, "--drop", f"none{steer}"],
+        ["estimate", f"none{steer}.csv", "--target", "a"],
+        ["metrics", *table],
+        ["abstain", *table],
+        ["compare", *table, "--predictions", "said.jsonl"],
+        ["gate", *table, "--predictions", "said.jsonl", "--within", "0.5"],
+        ["report", *table, "-o", "report.html"],
+        ["columns", *table],
+        ["noise", *table],
+        ["plan", *table],
+        ["scores", "scores.jsonl", "--target", target],
+        ["labels", "scores.jsonl", "--target", target],
+        ["problems", steer],
+        ["arena", steer],
+        [steer],
+    ]
+    done = set()
+    for arguments in commands:
+        status, out, err = run(capsys, *arguments)
+        done.add(status)
+        unsafe = [c for c in out + err if not c.isprintable() and c != "\n"]
+        assert not unsafe, (arguments, out, err)
+        lines = [line for line in (out + err).splitlines() if line.startswith(forged)]
+        assert not lines, (arguments, out, err)
+    assert {0, 2} <= done
+
+
 def test_compare_and_report_with_the_real_ones(folder, capsys) -> None:
     pytest.importorskip("bayesfloor.floor._compare")
     pytest.importorskip("bayesfloor.report.page")
@@ -334,7 +380,8 @@ def test_gate(saved, folder, capsys, error: str, n_test: str, exit_code: int, sa
     assert said in out
     case = ElementTree.parse("out.xml").getroot().find("testsuite/testcase")
     assert (case.find("failure") is None) == (exit_code == 0)
-    status, out, _ = run(capsys, *arguments, "--junit", "out.xml", "--json")  # its own file is overwritten
+    assert run(capsys, *arguments, "--junit", "out.xml")[0] == 2, "needs --force"
+    status, out, _ = run(capsys, *arguments, "--junit", "out.xml", "--json", "--force")
     about = json.loads(out)
     assert (status, about["exit_code"], about["passed"]) == (exit_code, exit_code, exit_code == 0)
     assert FloorResult.from_json(json.dumps(about["result"])).floor == 0.12

@@ -538,7 +538,7 @@ def test_results_of_version_0_1_stay_readable() -> None:
     assert old.certificate is None
     assert "certified" in str(old)
     assert FloorResult.from_json(old.to_json()) == old
-    assert json.loads(old.to_json())["schema"] == 4
+    assert json.loads(old.to_json())["schema"] == 5
     assert "&lt;3&gt;" in render(old)
 
 

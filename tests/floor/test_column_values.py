@@ -214,7 +214,10 @@ def test_json_frame_page_and_picture(values, tmp_path, request) -> None:
     assert page.count('<td data-name="verdict">golden</td>') == 1
     request.getfixturevalue("without_pictures")  # what follows is about words
     assert 'id="worth"' not in values.result.to_html()
-    assert values.to_html(tmp_path / "a.html").exists()
+    assert values.save(tmp_path / "a.html").exists()
+    assert json.loads(values.save(tmp_path / "a.json").read_text()) == json.loads(values.to_json())
+    with pytest.raises(bf.ParameterError, match="exists already"):
+        values.save(tmp_path / "a.html")
     with pytest.raises(TypeError, match="column_values must be what column_values returns"):
         values.result.to_html(column_values=3)
     assert "<svg" in values._repr_html_()

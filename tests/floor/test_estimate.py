@@ -120,7 +120,7 @@ def test_units_hardly_matter(sample, use_learners, learners: tuple) -> None:
 def test_json_round_trip(result: FloorResult) -> None:
     again = FloorResult.from_json(result.to_json())
     assert again == result
-    assert json.loads(result.to_json())["schema"] == 4
+    assert json.loads(result.to_json())["schema"] == 5
     with pytest.raises(DataError, match="read from JSON"):
         again.hardest_rows()
     for text in ("{}", "[1]", "nonsense", '{"schema": 99}'):

@@ -242,6 +242,8 @@ def test_large_results_stay_small(result: FloorResult) -> None:
         classes=tuple(f"{i} " + "x" * 300 for i in range(n)),
         priors=(1 / n,) * n,
         pair_error=tuple(map(tuple, table.tolist())),
+        evidence={**result.evidence, "n_classes": n},
+        yardsticks=(),
         posterior=P,
         labels=rng.integers(0, n, len(P)),
     )
@@ -291,22 +293,23 @@ def test_the_same_page_each_time(result: FloorResult) -> None:
 
 
 @pytest.mark.usefixtures("without_pictures")
-def test_to_html_writes_whole_files(result: FloorResult, tmp_path) -> None:
+def test_save_writes_whole_files(result: FloorResult, tmp_path) -> None:
     path = tmp_path / "report.html"
-    assert result.to_html(path) == path
+    assert result.save(path) == path
     assert path.read_text(encoding="utf-8") == result.to_html()
-    result.to_html(path, title="again")  # a cell of a notebook is run twice
-    assert "<title>again</title>" in path.read_text(encoding="utf-8")
+    with pytest.raises(ParameterError, match="exists already"):
+        result.save(path, title="again")
+    assert path.read_text(encoding="utf-8") == result.to_html()
     path.write_text("<html>mine</html>")
     with pytest.raises(ParameterError, match="exists already"):
-        result.to_html(path)
+        result.save(path)
     assert path.read_text() == "<html>mine</html>"
-    result.to_html(path, title="other", force=True)
+    result.save(path, title="other", force=True)
     assert "<title>other</title>" in path.read_text(encoding="utf-8")
     with pytest.raises(ParameterError, match="does not exist"):
-        result.to_html(tmp_path / "nowhere" / "report.html")
+        result.save(tmp_path / "nowhere" / "report.html")
     with pytest.raises(DataTypeError, match="what compare returns"):
-        result.to_html(tmp_path / "b.html", comparison=0.1)
+        result.save(tmp_path / "b.html", comparison=0.1)
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
 

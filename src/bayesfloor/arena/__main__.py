@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
 
+from .._text import printable
 from ..errors import ParameterError
 from ..problems.problems import KINDS, get, names
 from ..utils.checks import brief
@@ -31,7 +32,7 @@ class _Parser(argparse.ArgumentParser):
     """Errors take one line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"bayesfloor: error: {' '.join(message.split())} (see {self.prog} --help)\n")
+        self.exit(2, f"bayesfloor: error: {printable(' '.join(message.split()))} (see {self.prog} --help)\n")
 
 
 def parser(prog: str = "python -m bayesfloor.arena") -> argparse.ArgumentParser:
@@ -64,7 +65,7 @@ def main(arguments: Sequence[str] | None = None, *, prog: str = "python -m bayes
     try:
         return _run(options, command)
     except (ValueError, TypeError, OSError) as error:
-        print(f"bayesfloor: error: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"bayesfloor: error: {printable(' '.join(str(error).split()))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         hint = f"; run again to continue from {options.results}" if options.results else ""

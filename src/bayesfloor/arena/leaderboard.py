@@ -4,9 +4,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from .._text import printable
+from ..utils.files import save_text
 
 __all__ = ["ArenaResult", "Record", "Row"]
 
@@ -122,7 +126,7 @@ class ArenaResult:
         return pd.DataFrame([asdict(record) for record in self.records])
 
     def to_json(self) -> str:
-        """Leaderboard and records for machines."""
+        """Leaderboard and records for machines, as JSON text; `save` writes it to a file."""
         board = [{k: _plain(v) for k, v in asdict(row).items()} for row in self.leaderboard()]
         return json.dumps(
             {
@@ -133,6 +137,22 @@ class ArenaResult:
             },
             indent=1,
         )
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the JSON to a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ends with ``.json``.
+        force : bool
+            Overwrite the file if it exists.
+
+        Returns
+        -------
+        Path
+        """
+        return save_text(path, {".json": lambda: self.to_json() + "\n"}, force=force)
 
     def to_markdown(self) -> str:
         """The leaderboard as a table."""
@@ -206,7 +226,7 @@ def _row(name: str, records: Sequence[Record], oracle: dict[tuple[str, int, int]
 
 def _cell(text: str) -> str:
     """Text as one cell of a table: no bars, no line breaks, no tags."""
-    return " ".join(text.split()).replace("|", "/").replace("<", "&lt;").replace(">", "&gt;")
+    return printable(" ".join(text.split())).replace("|", "/").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _plain(value: Any) -> Any:

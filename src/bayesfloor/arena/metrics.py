@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._text import printed
 from .._types import Codes, Floats
 from ..errors import DataError, ParameterError
 from ..floor.metrics import SCORES
@@ -57,7 +58,7 @@ class MetricBoard:
             error = _mean_error(own, name)
             ratio = f"{error / known:.2f}" if known > 0 else ""
             lines.append(f"| {name} | {len(records)} | {error:.4f} | {ratio} | {hits} | {width} |")
-        return "\n".join(lines)
+        return printed(lines)
 
     @property
     def metrics(self) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
+from .._text import printed
 from .._types import Codes, Floats, RowNumbers
 from ..counting.block_counts import counter_of
 from ..errors import BayesfloorWarning
@@ -404,7 +405,7 @@ class BenchmarkLearner(BaseEstimator):
             largest = sorted(pairs, key=lambda pair: -pair[0])[:3]
             shares = ", ".join(f"{b} / {a} {share / self.bayes_error_:.0%}" for share, a, b in largest if share > 0)
             lines.append(f"  pairs of classes that make the floor: {shares}")
-        return "\n".join(lines)
+        return printed(lines)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import ParameterError
+from ..utils.files import write_file
 from .shared import check_output, confidence, deliver, progress_of, read_rows, say
 
 __all__ = ["column_groups", "compare_saved", "value_columns"]
@@ -13,12 +14,11 @@ __all__ = ["column_groups", "compare_saved", "value_columns"]
 def value_columns(options: Namespace) -> None:
     """What each column of a table is worth."""
     from ..floor._column_values import column_values
-    from ..report.page import OWN_PAGE
 
     report = None if options.report is None else Path(options.report)
     check_output(options)
     if report is not None:
-        check_output(options, report, own=OWN_PAGE)
+        check_output(options, report)
     groups = column_groups(options.group)
     table = read_rows(options)
     with progress_of(options) as progress:
@@ -33,7 +33,8 @@ def value_columns(options: Namespace) -> None:
             progress=progress,
         )
     if report is not None:
-        values.to_html(report, title=f"The floor of {table.name}", table=table, force=options.force)
+        page = values.to_html(title=f"The floor of {table.name}", table=table)
+        write_file(report, page, force=options.force)
     deliver(options, str(values) if options.quiet else f"{table}\n\n{values}", values.to_dict())
     if report is not None:
         say(options, f"report: {report}")

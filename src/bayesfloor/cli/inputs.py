@@ -1,6 +1,5 @@
 """What the files of `compare`, `scores` and `labels` hold: predictions, class scores, several opinions per item."""
 
-import json
 import re
 from argparse import Namespace
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._text import printable
 from .._types import Floats
 from ..bounds.soft_labels import (
     LabelBounds,
@@ -75,19 +75,10 @@ def check_model_options(options: Namespace, *, needed: bool) -> None:
 
 def saved_result(path: str | Path) -> FloorResult:
     """What `estimate`, `report`, `compare`, `gate` or `scores` have written with --json."""
-    path = Path(path)
-    if not path.is_file():
-        raise DataError(f"there is no file {path}")
     try:
-        values = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path.name} is no JSON ({error}): --result takes what estimate --json has saved") from None
-    values = values.get("result", values) if isinstance(values, dict) else {}
-    beside = ("comparison", "columns", "by", "abstention")
-    try:
-        return FloorResult.from_json(json.dumps({k: v for k, v in values.items() if k not in beside}))
+        return FloorResult.load(path)
     except DataError as error:
-        raise DataError(f"{path.name}: {error}; --result takes what estimate --json has saved") from None
+        raise DataError(f"{error}; --result takes what estimate --json has saved") from None
 
 
 def read_pictures_of(options: Namespace, progress: Any) -> Any:
@@ -124,7 +115,7 @@ def model_figures(options: Namespace, classes: Sequence[Any], table: Table | Non
         )
     if table is None and "y_true" not in of:
         raise DataError(f"{name} has no column y_true: with --result it needs y_true and y_pred")
-    _refuse_probabilities(frame[of["y_pred"]], classes, f"{name}: {of['y_pred']}")
+    _refuse_probabilities(frame[of["y_pred"]], classes, f"{name}: {printable(of['y_pred'])}")
     columns = {what: labels_from(frame[column], column) for what, column in of.items()}
     for column, (_, present) in columns.items():
         if not present.all():

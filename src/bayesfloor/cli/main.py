@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from .._text import printable
 from ..errors import BayesfloorWarning, ClusterError
 
 __all__ = ["main", "parser"]
@@ -438,4 +439,4 @@ def _refuse(message: str) -> int:
 
 
 def _one_line(text: str) -> str:
-    return "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
+    return printable(" ".join(text.split()))

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import DataError, ParameterError
 from ..tables.table import Table
+from ..utils.checks import listed
 
 __all__ = ["check_by", "costs_from", "parts_of", "subgroups_of"]
 
@@ -69,7 +70,7 @@ def check_by(column: str | None, table: Table) -> str | int | None:
         return column
     if column.lstrip("-").isdigit() and -len(names) <= int(column) < len(names):
         return int(column)
-    raise ParameterError(f"--by: there is no column {column!r}; there are {', '.join(map(str, names[:20]))}")
+    raise ParameterError(f"--by: there is no column {column!r}; there are {listed(list(map(str, names)), 20)}")
 
 
 def subgroups_of(options: Namespace, result: Any, table: Table | None) -> Any:

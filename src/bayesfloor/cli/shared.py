@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from .._text import printed
 from ..errors import ParameterError
 from ..tables.table import read_table
-from ..utils.files import check_writable, is_own, write_file
+from ..utils.files import check_writable, write_file
 from ..utils.progress import TerminalProgress
 from .parts import costs_from
 
@@ -150,11 +151,8 @@ def refuse_blocks(options: Namespace) -> None:
         )
 
 
-def check_output(options: Namespace, path: Path | None = None, own: str | None = None) -> None:
-    """Refuse, before any work is done, to write where it cannot be done or would destroy what is read.
-
-    `own` marks files that were written here before, and may be overwritten.
-    """
+def check_output(options: Namespace, path: Path | None = None) -> None:
+    """Refuse, before any work is done, to write where it cannot be done or would destroy what is read."""
     path = Path(options.output) if path is None and options.output is not None else path
     if path is None:
         return
@@ -164,12 +162,12 @@ def check_output(options: Namespace, path: Path | None = None, own: str | None =
         given = getattr(options, name, None)
         if given is not None and path.exists() and Path(given).exists() and path.samefile(given):
             raise ParameterError(f"{path} is the file that is read: give the output another name")
-    check_writable(path, force=options.force or (own is not None and is_own(path, own)))
+    check_writable(path, force=options.force)
 
 
 def deliver(options: Namespace, text: str, about: Any) -> None:
     """The answer: to a file if one was named, otherwise printed."""
-    content = json.dumps(about, default=str) if options.json else _escape(text)
+    content = json.dumps(about, default=str) if options.json else printed(text.split("\n"))
     if options.output is not None:
         write_file(options.output, content + "\n", force=options.force)
         say(options, f"written: {options.output}")
@@ -185,13 +183,8 @@ def say(options: Namespace, text: str) -> None:
 
 def print_line(text: str) -> None:
     """At once, and without what steers a terminal."""
-    print(_escape(text))
+    print(printed(text.split("\n")))
     sys.stdout.flush()
-
-
-def _escape(text: str) -> str:
-    """Names and labels cannot steer the terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
 
 def stem(path: str) -> str:

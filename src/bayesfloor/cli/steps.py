@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._text import printed
 from ..errors import ParameterError
 from ..tables.table import Table, read_table
 from ..utils.checks import listed
@@ -105,18 +106,15 @@ def _gate(options: Namespace) -> int:
     within = None if options.within is None else check_within(options.within)
     junit = None if options.junit is None else Path(options.junit)
     if junit is not None:
-        check_output(options, junit, own=_OWN_JUNIT)
+        check_output(options, junit)
     check_model_options(options, needed=True)
     result, table, comparison = _judge(options, within=within)
     gate = Gate(comparison)
     if junit is not None:
         name = f"model of {table.name if table is not None else Path(options.result).name}"
-        write_file(junit, gate.to_junit(name, time.monotonic() - started), force=True)
+        write_file(junit, gate.to_junit(name, time.monotonic() - started), force=options.force)
     deliver(options, str(gate), {**gate.to_dict(), "result": result.to_dict()})
     return gate.exit_code
-
-
-_OWN_JUNIT = '<testsuites name="bayesfloor"'
 
 
 def _judge(options: Namespace, **settings: Any) -> tuple[Any, Table | None, Any]:
@@ -227,13 +225,15 @@ def _demo(options: Namespace) -> None:
 def _page(options: Namespace, path: Path, result: Any, table: Table | None, comparison: Any) -> None:
     title = None if table is None else f"The floor of {table.name}"
     by = subgroups_of(options, result, table)
-    result.to_html(path, title=title, comparison=comparison, table=table, by=by, force=options.force)
+    page = result.to_html(title=title, comparison=comparison, table=table, by=by)
+    write_file(path, page, force=options.force)
     if options.json:
         about = {**({"comparison": comparison.to_dict()} if comparison else {}), **({"by": by.to_dict()} if by else {})}
         print_line(json.dumps({**result.to_dict(), **about}, default=str))
         return
     say(options, f"{result}\n" if comparison is None else f"{result}\n\n{comparison}\n")
-    say(options, f"estimated in {result.settings['seconds']:.1f} s")
+    if getattr(options, "result", None) is None:
+        say(options, f"estimated in {result.settings['seconds']:.1f} s")
     print_line(f"report: {path}")
 
 
@@ -272,8 +272,8 @@ def _scores(options: Namespace) -> None:
         how = f"{len(names)} columns for {len(classes)} classes are no scores of them: taken for an embedding"
         with progress_of(options) as progress:
             result = from_scores(scores, raw.y, effort=options.effort, progress=progress, **settings)
-    notes = "".join(f"- note: {note}\n" for note in raw.notes)
-    deliver(options, f"{how}\n{notes}\n{result}", {"columns": how, **result.to_dict()})
+    about = printed([how, *(f"- note: {note}" for note in raw.notes)])
+    deliver(options, f"{about}\n\n{result}", {"columns": how, **result.to_dict()})
 
 
 def _labels(options: Namespace) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from .._text import printable, printed
 from .._types import Codes, Counts
 from ..errors import DataError, DataTypeError, ParameterError
 from ..library.arrangement import EFFORTS
@@ -28,6 +29,7 @@ from .doubts import (
     other_class_shares,
     training_rows,
 )
+from .records import Noted
 from .result import FloorResult
 from .rule import check_carried
 from .shares import FloorAt, floor_at, shares_differ
@@ -44,7 +46,7 @@ _MORE_ROWS = "more rows to estimate the floor from"
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Noted):
     """A model beside the floor.
 
     Attributes
@@ -253,10 +255,10 @@ class Comparison:
             "",
             self.sentence,
         ]
-        return "\n".join([*lines, *(f"- note: {note}" for note in self.notes)])
+        return printed([*lines, *(f"- note: {note}" for note in self.notes)])
 
     def __repr__(self) -> str:
-        return f"Comparison(error={self.error:.4f}, floor={self.floor:.4f}, {self.headline})"
+        return printable(f"Comparison(error={self.error:.4f}, floor={self.floor:.4f}, {self.headline})")
 
     def _repr_html_(self) -> str:
         from ..report.notebook import comparison_html

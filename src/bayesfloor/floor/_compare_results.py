@@ -3,16 +3,20 @@
 import json
 import math
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
+from .._text import printed
 from ..errors import DataTypeError
 from ..utils.checks import listed
+from ..utils.files import save_text
 from ..utils.intervals import ConfidenceInterval, check_level
 from ._compare import at_level
 from .paired import RowWeights
+from .records import Noted
 from .result import FloorResult
 
 __all__ = ["FloorChange", "compare_results"]
@@ -22,7 +26,7 @@ _SHARES = 0.02  # by so much the classes may differ in their shares
 
 
 @dataclass(frozen=True)
-class FloorChange:
+class FloorChange(Noted):
     """How the floor changed from one result to another.
 
     Attributes
@@ -86,8 +90,24 @@ class FloorChange:
         return {**asdict(self), "notes": list(self.notes), "sentence": self.sentence, "basis": self.basis}
 
     def to_json(self) -> str:
-        """JSON text."""
+        """JSON text; `save` writes it to a file."""
         return json.dumps(self.to_dict())
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the JSON to a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ends with ``.json``.
+        force : bool
+            Overwrite the file if it exists.
+
+        Returns
+        -------
+        Path
+        """
+        return save_text(path, {".json": lambda: self.to_json() + "\n"}, force=force)
 
     def __str__(self) -> str:
         level = f"{100 * self.interval.confidence_level:g}%"
@@ -98,7 +118,7 @@ class FloorChange:
                 ("after ", self.after, self.after_interval),
             )
         ]
-        return "\n".join([*lines, "", self.sentence, self.basis, *(f"- note: {note}" for note in self.notes)])
+        return printed([*lines, "", self.sentence, self.basis, *(f"- note: {note}" for note in self.notes)])
 
 
 def compare_results(before: FloorResult, after: FloorResult, *, confidence_level: float | None = None) -> FloorChange:

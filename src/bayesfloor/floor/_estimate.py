@@ -85,8 +85,8 @@ def estimate(
         a frame with categories, dates or a `target`, and what `read_table` has made are encoded as numbers: see
         `read_table`.
     y : array-like of shape (N,) or str, optional
-        Labels: text, truth values, finite numbers, dates and times, bytes, or tuples of these. Not needed with `target`;
-        for a file or a frame also the name of the column: as `target`.
+        Labels: text, truth values, finite numbers, dates and times, bytes, or tuples of these. Not needed with
+        `target`; for a file or a frame also the name of the column: as `target`.
     target : str or int, optional
         Column of the labels in a file or frame, by name or position.
     kind : {None, "images", "texts"}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
+from .._text import printable
 from ._compare import Comparison, compare
 from .result import FloorResult
 
@@ -57,7 +58,7 @@ class Gate:
         return self.comparison.sentence
 
     def __str__(self) -> str:
-        return f"{'passed' if self.passed else 'failed'}   {self.headline}\n\n{self.comparison}"
+        return f"{'passed' if self.passed else 'failed'}   {printable(self.headline)}\n\n{self.comparison}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""

@@ -5,7 +5,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from .._text import printable, printed
 from ..utils.checks import listed
+from ..utils.files import save_text
 from ..utils.intervals import ConfidenceInterval
 from .paired import Difference
 from .result import FloorResult
@@ -143,7 +145,7 @@ class ColumnValues:
         for name, about in VERDICTS.items():
             if self.named(name) and name != "useful":
                 found.append(f"{name}: {listed(list(self.named(name)), 8)} ({about}).")
-        return tuple(found)
+        return tuple(map(printable, found))
 
     def __str__(self) -> str:
         interval = self.result.interval
@@ -174,7 +176,7 @@ class ColumnValues:
         if len(self.columns) > len(shown):
             lines.append(f"and {len(self.columns) - len(shown)} more")
         lines += ["", "Lost without it: points of the floor, paired on the same rows; below 0 by chance alone."]
-        return "\n".join([*lines, *(f"- {sentence}" for sentence in self.sentences)])
+        return printed([*lines, *(f"- {sentence}" for sentence in self.sentences)])
 
     def __repr__(self) -> str:
         counts = {name: len(self.named(name)) for name in VERDICTS if self.named(name)}
@@ -222,20 +224,39 @@ class ColumnValues:
         }
 
     def to_json(self) -> str:
-        """JSON text."""
+        """JSON text; `save` writes it to a file."""
         return json.dumps(self.to_dict())
 
-    def to_html(self, path: str | Path | None = None, **options: Any) -> Any:
-        """Write the report of the floor with a section on its columns: see `FloorResult.to_html`.
+    def to_html(self, **options: Any) -> str:
+        """The report of the floor with a section on its columns, as text; `save` writes it to a file.
 
         Parameters
         ----------
-        path : str or Path, optional
-            Without it the text of the page is returned.
         **options
-            `title`, `comparison`, `table` and `force`.
+            `title`, `comparison` and `table` of `FloorResult.to_html`.
         """
-        return self.result.to_html(path, column_values=self, **options)
+        return self.result.to_html(column_values=self, **options)
+
+    def save(self, path: str | Path, *, force: bool = False, **page: Any) -> Path:
+        """Write the values to a JSON file, or the report to an HTML file: see `FloorResult.save`.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ends with ``.json`` or ``.html``.
+        force : bool
+            Overwrite the file if it exists.
+        **page
+            Parameters of `to_html`, for the report.
+
+        Returns
+        -------
+        Path
+        """
+        texts = {".html": lambda: self.to_html(**page)}
+        if not page:  # those are not for JSON
+            texts[".json"] = lambda: self.to_json() + "\n"
+        return save_text(path, texts, force=force)
 
 
 def verdict(loss: Difference, gain: Difference, distance: Difference, told: float) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._text import printable, printed
 from .._types import Floats
 from ..errors import ParameterError
 from ..utils.checks import brief
@@ -111,7 +112,7 @@ class CostFloor:
         if self.ceiling is not None:
             certified = f"{self.ceiling:.4g}   certified with {level} confidence: a rule was seen to cost no more"
         named = ", ".join(f"{name} {share:.1%}" for name, share in zip(self.decisions, self.shares, strict=True))
-        return "\n".join(
+        return printed(
             [
                 f"lowest cost  {self.floor:.4g}   {level} interval {self.interval.low:.4g} to {self.interval.high:.4g}",
                 f"ceiling      {certified}",
@@ -158,7 +159,7 @@ def check_costs(costs: Any, classes: Sequence[Any]) -> CostMatrix:
         )
     if not (table - table.min(axis=0)).max() > 0:
         raise ParameterError("costs are the same whatever is decided: there is nothing to choose")
-    return CostMatrix(table, (*names, decline)[: len(table)])
+    return CostMatrix(table, tuple(map(printable, (*names, decline)[: len(table)])))
 
 
 def _by_name(frame: Any, names: list[str]) -> tuple[Any, str]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from .._text import printable
 from .._types import Floats
 from ..errors import ParameterError
 from ..library.arrangement import EFFORTS
@@ -79,7 +80,7 @@ class Doubt:
     sentence: str
 
     def __str__(self) -> str:
-        return self.sentence
+        return printable(self.sentence)
 
 
 @dataclass(frozen=True)

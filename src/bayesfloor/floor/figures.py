@@ -1,11 +1,8 @@
-"""Single figures of a result, and how they are written as plain values."""
+"""Single figures of a result."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
-import numpy as np
-
-__all__ = ["CurvePoint", "Estimate", "LearnerScore", "plain_value"]
+__all__ = ["CurvePoint", "Estimate", "LearnerScore"]
 
 
 @dataclass(frozen=True)
@@ -40,16 +37,3 @@ class CurvePoint:
     n_train: int
     error: float
     plugin: float
-
-
-def plain_value(value: Any) -> Any:
-    """Numbers, texts, lists and dicts, for JSON."""
-    if hasattr(value, "__dataclass_fields__"):
-        return {name: plain_value(entry) for name, entry in asdict(value).items()}
-    if isinstance(value, tuple):
-        return [plain_value(v) for v in value]
-    if value is None or isinstance(value, bool | int | float | str | dict):
-        return value
-    if isinstance(value, np.generic) and value.dtype.kind not in "mM":  # JSON has no dates
-        return value.item()
-    return str(value)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri, xlogy
 
+from .._text import printable
 from .._types import Codes, Floats
 from ..errors import ParameterError
 from ..library.cross_fit import STAGES
@@ -78,7 +79,7 @@ class Metric:
     @property
     def title(self) -> str:
         """Its name, with the class it is of."""
-        return self.name if self.label is None else f"{self.name} of {self.label}"
+        return printable(self.name if self.label is None else f"{self.name} of {self.label}")
 
 
 class Metrics(tuple[Metric, ...]):
@@ -97,7 +98,7 @@ class Metrics(tuple[Metric, ...]):
         if not isinstance(key, str):
             return super().__getitem__(key)
         for metric in self:
-            if key == metric.title:
+            if printable(key) == metric.title:
                 return metric
         raise ParameterError(f"there is no metric {brief(key)}: there are {', '.join(metric.title for metric in self)}")
 

@@ -10,27 +10,30 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from .._text import printed
 from ..errors import DataError
 from ..rows.dataset import as_array
+from ..utils.files import save_text
 from ..utils.intervals import Bound, ConfidenceInterval, share_error
 from .abstention import Abstention, DeclinePoint, abstain
 from .ceiling import Certificate
 from .costs import CostFloor
 from .doubts import Doubt, check_codes
-from .figures import CurvePoint, Estimate, LearnerScore, plain_value
+from .figures import CurvePoint, Estimate, LearnerScore
 from .metrics import Metric, Metrics
 from .predictions import Predictions
+from .records import Noted, write_record
 from .subgroups import RowFigures, Subgroups, column_values, rows_of, subgroups
 from .suspects import find_suspects
 
 __all__ = ["CurvePoint", "Estimate", "FloorResult", "LearnerScore"]
 
-_SCHEMA = 4
+_SCHEMA = 5
 _NOT_KEPT = "the result was made from scores, or saved by an older version. Estimate again from the table"
 
 
 @dataclass(frozen=True)
-class FloorResult:
+class FloorResult(Noted):
     """The floor, with all it rests on.
 
     Attributes
@@ -342,12 +345,12 @@ class FloorResult:
             listed = ", ".join(f"{a} and {b} {share / self.floor:.0%}" for a, b, share in pairs)
             lines.append(f"Pairs that make the floor: {listed}.")
         if self.cost is not None:
-            lines += ["", str(self.cost), ""]
+            lines += ["", *str(self.cost).split("\n"), ""]
         lines += [f"- doubt ({doubt.severity}, {doubt.code}): {doubt.sentence}" for doubt in self.doubts]
         if self.muted:
             lines.append(f"- muted: {', '.join(doubt.code for doubt in self.muted)}")
         lines += [f"- note: {note}" for note in self.notes]
-        return "\n".join(lines)
+        return printed(lines)
 
     @property
     def interval_parts(self) -> str:
@@ -451,40 +454,25 @@ class FloorResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; single rows are left out."""
-        single_rows = (
-            "posterior",
-            "labels",
-            "row_numbers",
-            "index",
-            "row_figures",
-            "source",
-            "excerpts",
-            "predictions",
-        )
-        kept = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in single_rows}
-        plain = {name: plain_value(value) for name, value in kept.items()}
-        return {"schema": _SCHEMA, **plain}
+        return {"schema": _SCHEMA, **write_record(self)}
 
     def to_json(self) -> str:
-        """JSON text that `from_json` reads back."""
+        """JSON text that `from_json` reads back; `save` writes it to a file."""
         return json.dumps(self.to_dict())
 
     def to_html(
         self,
-        path: str | Path | None = None,
         *,
         title: str | None = None,
         comparison: Any = None,
         column_values: Any = None,
         table: Any = None,
         by: Any = None,
-        force: bool = False,
-    ) -> Any:
-        """Write the report, one HTML page that needs no network; without a path its text is returned.
+    ) -> str:
+        """The report as text of one HTML page that needs no network; `save` writes it to a file.
 
         Parameters
         ----------
-        path : str or Path, optional
         title : str, optional
         comparison : Comparison, optional
             Of `compare`: draws the model beside the floor.
@@ -494,22 +482,48 @@ class FloorResult:
             What the data were read from: gives row numbers of the file, its columns, and the values of single rows.
         by : Subgroups, optional
             Of `by`: shows for whom the floor is how high.
-        force : bool
-            Overwrite any existing file. An older report is overwritten without it, so that a cell of a notebook can be
-            run again; other files are not.
 
         Returns
         -------
-        Path, or str if no path is given
+        str
         """
-        from ..report.page import OWN_PAGE, render
-        from ..utils.files import check_writable, is_own, write_file
+        from ..report.page import render
 
-        if path is not None:
-            force = force or is_own(path, OWN_PAGE)
-            check_writable(path, force=force)
-        page = render(self, title=title, comparison=comparison, column_values=column_values, table=table, by=by)
-        return page if path is None else write_file(path, page, force=force)
+        return render(self, title=title, comparison=comparison, column_values=column_values, table=table, by=by)
+
+    def save(self, path: str | Path, *, force: bool = False, **page: Any) -> Path:
+        """Write the result to a file, whole or not at all: as JSON for `load`, or as the report.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ends with ``.json`` for the result, or with ``.html`` for the report.
+        force : bool
+            Overwrite the file if it exists.
+        **page
+            Parameters of `to_html`, for the report.
+
+        Returns
+        -------
+        Path
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from bayesfloor import from_scores, problems
+        >>> problem = problems.get("gaussians_4d")
+        >>> X, y = problem.sample(300, random_state=0)
+        >>> result = from_scores(problem.posterior(X), y)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = result.save(Path(folder) / "floor.json")
+        ...     FloorResult.load(path) == result
+        True
+        """
+        texts = {".html": lambda: self.to_html(**page)}
+        if not page:  # those are not for JSON
+            texts[".json"] = lambda: self.to_json() + "\n"
+        return save_text(path, texts, force=force)
 
     @classmethod
     def from_json(cls, text: str) -> "FloorResult":
@@ -517,3 +531,10 @@ class FloorResult:
         from .saved import read_result
 
         return read_result(text)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "FloorResult":
+        """Read a result that `save` has written to a JSON file; `--result` of the command reads such files, too."""
+        from .saved import read_file
+
+        return read_file(path)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from .._text import printable, printed
 from .._types import Codes, Floats, Mask, Values
 from ..errors import DataError, DataTypeError, ParameterError
 from ..library.cross_fit import STAGES
@@ -96,6 +97,11 @@ class Subgroup:
     room: float | None = None
     room_interval: ConfidenceInterval | None = None
 
+    @property
+    def title(self) -> str:
+        """Its name as it is printed."""
+        return printable(self.name)
+
 
 @dataclass(frozen=True)
 class Subgroups:
@@ -144,30 +150,30 @@ class Subgroups:
             if not apart:
                 return "No two subgroups are shown to have different floors."
             return (
-                f"The floor is shown to differ: about {worst.floor:.1%} for {worst.name} and {best.floor:.1%} for "
-                f"{best.name}. No model that sees these columns closes that gap."
+                f"The floor is shown to differ: about {worst.floor:.1%} for {worst.title} and {best.floor:.1%} for "
+                f"{best.title}. No model that sees these columns closes that gap."
             )
         most, least = (pick(self.groups, key=lambda g: g.model_error or 0.0) for pick in (max, min))
         seen = (most.model_error or 0.0) - (least.model_error or 0.0)
         own = most.floor - least.floor
         left = [g for g in self.groups if g.room_interval is not None and g.room_interval.low > 0]
-        named = ", ".join(str(g.name) for g in left)
+        named = ", ".join(g.title for g in left)
         model = f"The model is shown to have room left for {named}." if left else "No room is shown to be left in any."
         return (
-            f"The model errs {100 * seen:.1f} points more for {most.name} than for {least.name}; about "
+            f"The model errs {100 * seen:.1f} points more for {most.title} than for {least.title}; about "
             f"{100 * own:.1f} of them are the data's, by the floors of the two. {model}"
             + ("" if apart or gap == 0 else " The floors themselves are not shown to differ.")
         )
 
     def __str__(self) -> str:
         has_model = self.groups[0].model_error is not None
-        width = max(len(str(group.name)) for group in self.groups)
-        width = max(width, len(self.by))
-        head = f"{self.by:{width}}  rows     floor    interval"
+        by = printable(self.by)
+        width = max(len(by), *(len(group.title) for group in self.groups))
+        head = f"{by:{width}}  rows     floor    interval"
         lines = [head + ("            model    room     interval" if has_model else "")]
         for group in self.groups:
             low, high = group.interval.low, group.interval.high
-            line = f"{group.name!s:{width}}  {group.rows:<7,}  {group.floor:<7.2%}  {low:.2%} to {high:.2%}"
+            line = f"{group.title:{width}}  {group.rows:<7,}  {group.floor:<7.2%}  {low:.2%} to {high:.2%}"
             if group.room_interval is not None:
                 room = group.room_interval
                 ends = f"{room.low:.2%} to {room.high:.2%}"
@@ -177,7 +183,7 @@ class Subgroups:
         lines += ["", self.sentence, f"Floors are shrunk toward that of all; the intervals hold together, at {level}."]
         if self.n_left_out:
             lines.append(f"{self.n_left_out:,} rows have no value, and are left out.")
-        return "\n".join(lines)
+        return printed(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -316,7 +322,7 @@ def _codes(values: Values, bins: int, name: str) -> tuple[Codes, list[Any]]:
     series = pd.Series(values)
     missing = series.isna().to_numpy()
     if missing.all():
-        raise DataError(f"{name} has no values")
+        raise DataError(f"{printable(name)} has no values")
     numeric = pd.api.types.is_numeric_dtype(series) and not pd.api.types.is_bool_dtype(series)
     if numeric and series.nunique() > _FEW_VALUES:
         numbers = series.to_numpy(dtype=np.float64)
@@ -335,7 +341,8 @@ def _codes(values: Values, bins: int, name: str) -> tuple[Codes, list[Any]]:
     present = np.unique(codes[codes >= 0])
     if len(present) > _MOST:
         raise ParameterError(
-            f"{name} has {len(present)} different values, too many for subgroups: {_MOST} are the most. Merge some"
+            f"{printable(name)} has {len(present)} different values, too many for subgroups: {_MOST} are the most. "
+            "Merge some"
         )
     again = np.full(len(names), -1)
     again[present] = np.arange(len(present))

@@ -22,9 +22,7 @@ from . import frames, pictures
 from .advice import n_suspects, next_steps
 from .columns import describe_columns, plot_columns
 
-__all__ = ["OWN_PAGE", "render"]
-
-OWN_PAGE = '<meta name="generator" content="bayesfloor'  # how a page is known again
+__all__ = ["render"]
 
 _ROWS = 50  # single rows listed at most
 _COLUMNS = 500  # columns of the table listed at most

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._text import printed
 from ..errors import DataError, ParameterError
 from ..rows.pictures import LARGEST_SIDE, SMALLEST_SIDE, check_pictures, reduce_pictures
 from ..utils.checks import brief, check_callable, check_flag, check_whole, listed
@@ -81,7 +82,7 @@ class Pictures:
         shares = listed([f"{name} {count:,}" for name, count in zip(classes.tolist(), counts.tolist(), strict=True)])
         colours = "in colour" if channels == 3 else "in grey"
         lines = [f"{self.name}: {n:,} pictures of {height} x {width} pixels, {colours}", f"classes: {shares}"]
-        return "\n".join([*lines, *(f"- note: {note}" for note in self.notes)])
+        return printed([*lines, *(f"- note: {note}" for note in self.notes)])
 
 
 def has_pictures(path: Path) -> bool:

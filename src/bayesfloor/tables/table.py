@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
+from .._text import printed
 from .._types import Codes, Floats, RowNumbers, Values
 from ..errors import BayesfloorWarning, DataError, DataTypeError, ParameterError
 from ..rows.blocks import LARGE
@@ -124,7 +125,7 @@ class Table:
             )
         if len(self.columns) > _SHOWN:
             lines.append(f"and {len(self.columns) - _SHOWN} more")
-        return "\n".join(lines)
+        return printed(lines)
 
 
 def read_table(

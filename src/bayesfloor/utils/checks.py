@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
+from .._text import printable
 from ..errors import ParameterError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def brief(value: Any, most: int = 80) -> str:
     ("'a'", '10000000000000000...', 'a value of type int')
     """
     try:
-        text = " ".join(repr(value).split())
+        text = printable(" ".join(repr(value).split()))
     except Exception:  # whole numbers of more than 4,300 digits, for one, cannot be written
         return f"a value of type {type(value).__name__}"
     return text if len(text) <= most else f"{text[: most - 3]}..."
@@ -55,7 +56,7 @@ def listed(names: Sequence[str], limit: int = 5) -> str:
     >>> listed(["a", "b", "c"], limit=2)
     'a, b and 1 more'
     """
-    shown = ", ".join(names[:limit])
+    shown = ", ".join(map(printable, names[:limit]))
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
 
 

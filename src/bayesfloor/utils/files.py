@@ -2,11 +2,13 @@
 
 import os
 import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ..errors import ParameterError
+from .checks import brief, check_flag
 
-__all__ = ["check_writable", "is_leftover", "is_own", "write_file"]
+__all__ = ["check_writable", "is_leftover", "save_text", "write_file"]
 
 _TEMPORARY = ".bayesfloor-"
 
@@ -38,21 +40,6 @@ def check_writable(path: str | Path, *, force: bool = False) -> Path:
     return path
 
 
-def is_own(path: str | Path, mark: str) -> bool:
-    """Whether there is a file that was written here before: one with a mark among its first characters.
-
-    Examples
-    --------
-    >>> is_own("nowhere/report.html", "bayesfloor")
-    False
-    """
-    path = Path(path)
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return mark.encode() in file.read(2**12)
-
-
 def _followed(path: Path) -> Path:
     """The file that a link stands for: the link itself is not replaced."""
     try:
@@ -64,6 +51,26 @@ def _followed(path: Path) -> Path:
 def is_leftover(path: Path) -> bool:
     """Whether a file is what a process that was killed while writing has left."""
     return path.name.startswith(_TEMPORARY)
+
+
+def save_text(path: str | Path, texts: Mapping[str, Callable[[], str]], *, force: bool) -> Path:
+    """Write the text that belongs to the suffix of the path; it is made only if the file can be written.
+
+    Examples
+    --------
+    >>> save_text("floor.pkl", {".json": str}, force=False)
+    Traceback (most recent call last):
+    ...
+    bayesfloor.errors.ParameterError: cannot write floor.pkl: its name must end with .json
+    """
+    if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
+        raise ParameterError(f"path must be the name of a file, got {brief(path)}")
+    make = texts.get(Path(path).suffix.lower())
+    if make is None:
+        raise ParameterError(f"cannot write {path}: its name must end with {' or '.join(texts)}")
+    force = check_flag("force", force)
+    check_writable(path, force=force)
+    return write_file(path, make(), force=force)
 
 
 def write_file(path: str | Path, content: str | bytes, *, force: bool = False) -> Path:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
+from .._text import printed
 from .._types import Counts, Floats
 from ..errors import ParameterError
 from .checks import MOST, brief, check_fraction, real_from
@@ -79,7 +80,7 @@ class Bound:
 
     def __str__(self) -> str:
         limits = f"between {self.lower:.2%} and {self.upper:.2%}" if self.lower > 0 else f"at most {self.upper:.2%}"
-        return f"{self.name}: {limits}\n  {self.rests_on}"
+        return printed([f"{self.name}: {limits}", f"  {self.rests_on}"])
 
 
 def check_level(confidence_level: float) -> None:
