@@ -59,7 +59,7 @@ def test_results(result, frame) -> None:
     by = [result.by(frame[_NAMES[2]]), result.by(_NAMES[2], predictions=np.roll(y, 1))]
     comparison = bf.compare(result, y_true=y, y_pred=np.roll(y, 1))
     skewed = bf.compare(result, y_true=[_NAMES[0]] * 100, y_pred=[_NAMES[1]] * 100)
-    assert skewed.notes, "of class shares that differ"
+    assert skewed.doubts, "of class shares that differ"
     everything = [result, result.cost, result.metrics(), result.abstention(), comparison, skewed, *by]
     everything += [*result.doubts, *result.bounds, *result.metrics(), bf.gate(result, y_true=y, y_pred=np.roll(y, 1))]
     everything += [bf.compare_results(result, bf.FloorResult.from_json(result.to_json()))]
