@@ -178,6 +178,16 @@ def test_columns_of_an_array_are_counted(two_learners) -> None:
         bf.column_values(X, np.arange(40) % 2, columns=[1], **FAST)
 
 
+def test_missing_values_belong_to_their_column(two_learners) -> None:
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    y = (X[:, 2] + 0.5 * X[:, 0] > 0).astype(int)
+    X[::4, 1] = np.nan
+    found = bf.column_values(X, y, **FAST)
+    assert sorted(column.name for column in found.columns) == ["column 0", "column 1", "column 2"]
+    assert found["column 1"].features == ("column 1", "column 1 missing")
+    assert [column.name for column in bf.column_values(X, y, columns=[2], **FAST).columns] == ["column 2"]
+
+
 def test_a_single_column(two_learners) -> None:
     y = np.arange(80) % 2
     X = (np.random.default_rng(0).normal(size=80) + 3 * y)[:, None]

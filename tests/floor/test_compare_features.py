@@ -64,9 +64,20 @@ def test_frames_copies_and_groups() -> None:
 @pytest.mark.usefixtures("two_learners")
 def test_bad_input() -> None:
     X, y = rows(60, 0)
-    with pytest.raises(bf.DataError, match="both must be of the same rows"):
+    with pytest.raises(bf.DataError, match="X_old: X has 40 rows but y has 60 labels"):
         bf.compare_features(X[:40], X, y, **FAST)
     with pytest.raises(bf.ParameterError, match="needs arrays or frames"):
         bf.compare_features("a.csv", X, y, **FAST)
-    with pytest.raises(bf.DataError, match="X_new: X contains 1 NaN"):
-        bf.compare_features(X, np.where(np.arange(180).reshape(60, 3) == 5, np.nan, X), y, **FAST)
+    with pytest.raises(bf.DataError, match="X_new: X contains 1 infinity"):
+        bf.compare_features(X, np.where(np.arange(180).reshape(60, 3) == 5, np.inf, X), y, **FAST)
+
+
+@pytest.mark.usefixtures("two_learners")
+def test_missing_values_and_labels() -> None:
+    X, y = rows(120, 0)
+    gaps, labels = X.copy(), y.astype(float)
+    gaps[::6, 1], labels[5] = np.nan, np.nan
+    arrays = bf.compare_features(gaps[:, :1], gaps, labels, **FAST)
+    frames = bf.compare_features(pd.DataFrame(gaps[:, :1]), pd.DataFrame(gaps), labels, **FAST)
+    assert (arrays.gain, arrays.interval) == (frames.gain, frames.interval)
+    assert "1 of 120 rows without a label dropped" in arrays.new.notes

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
 import noise_line
-from bayesfloor import BayesfloorWarning, DataError, ParameterError, problems
+from bayesfloor import BayesfloorWarning, BenchmarkLearner, DataError, ParameterError, problems
 from bayesfloor.floor._estimate import estimate
 from bayesfloor.floor._from_scores import from_scores
 from bayesfloor.floor.ceiling import held_out_errors
@@ -163,6 +163,69 @@ def test_held_out_rows_touch_no_choice(use_learners, learners: tuple) -> None:
     np.testing.assert_array_equal(held_flipped.tested, held.tested[::-1])
     np.testing.assert_array_equal(held_flipped.wrong, (held.tested - held.wrong)[::-1])
     assert 0 < held.wrong.sum() < held.tested.sum()
+
+
+def with_gaps(sample) -> np.ndarray:
+    """The rows of a sample; a value is missing in a fifth of them, and more often in one class."""
+    X, y = sample[0].copy(), sample[1]
+    rng = np.random.default_rng(0)
+    X[rng.random(len(y)) < 0.2, 1] = np.nan
+    X[(rng.random(len(y)) < 0.3) & (y == 1), 0] = np.nan
+    return X
+
+
+def test_missing_values_of_an_array_are_those_of_a_frame(sample, use_learners) -> None:
+    use_learners("gaussian", "additive")
+    X, y = with_gaps(sample), sample[1]
+    frame = estimate(pd.DataFrame(X).add_prefix("column "), y, effort="fast", n_jobs=1)
+    objects = np.where(np.isnan(X), None, X)
+    for rows in (X, X.tolist(), objects, objects.tolist(), np.ma.masked_invalid(X)):
+        array = estimate(rows, y, effort="fast", n_jobs=1)
+        assert (array.floor, array.interval, array.ceiling) == (frame.floor, frame.interval, frame.ceiling)
+        assert array.notes == frame.notes
+    assert "missing values filled with the median and marked by a column of their own: 'column 1'" in frame.notes[0]
+    nothing = estimate(np.column_stack([X, np.full(len(y), np.nan)]), y, effort="fast", n_jobs=1)
+    assert nothing.floor == frame.floor
+    assert "columns left out: 'column 2' (no values)" in nothing.notes
+
+
+def test_infinite_values_are_refused(sample) -> None:
+    X = with_gaps(sample)
+    X[40, 1] = np.inf
+    for rows in (X, X.tolist()):
+        with pytest.raises(DataError, match=r"^X contains 1 infinity .*row 40, column 1\. Correct them, or put NaN"):
+            estimate(rows, sample[1], effort="fast", n_jobs=1)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT, np.ma.masked])
+def test_rows_without_a_label_are_dropped(sample, use_learners, missing) -> None:
+    use_learners("gaussian", "additive")
+    X, y = sample
+    kept = np.delete(np.arange(len(y)), [3, 10])
+    groups = np.arange(len(y)) // 4
+    labels = np.ma.array(y, dtype=object)
+    labels[[3, 10]] = missing
+    alone = estimate(X[kept], y[kept], groups=groups[kept], effort="fast", n_jobs=1)
+    for features, given in ((X, labels), (X.tolist(), list(labels)), (pd.DataFrame(X), labels)):
+        found = estimate(features, given, groups=groups, effort="fast", n_jobs=1)
+        assert (found.floor, found.interval) == (alone.floor, alone.interval)
+        assert "2 of 500 rows without a label dropped" in found.notes
+        np.testing.assert_array_equal(found.row_numbers, kept)  # rows are those that were given
+        assert [row for row, _ in found.hardest_rows(5)] == [kept[row] for row, _ in alone.hardest_rows(5)]
+    with pytest.raises(DataError, match="500 rows but y has 499 labels"):
+        estimate(X, labels[:-1], effort="fast", n_jobs=1)
+    with pytest.raises(DataError, match="no labels: all 500 values are missing"):
+        estimate(X, [missing] * 500, effort="fast", n_jobs=1)
+    check = noise_check(X, list(labels), rhos=[0.5], groups=groups, effort="fast", n_jobs=1)
+    assert check.clean.floor == alone.floor
+
+
+def test_the_paper_s_estimator_refuses_missing_values(sample) -> None:
+    X, y = with_gaps(sample), sample[1]
+    with pytest.raises(DataError, match=r"X contains \d+ NaN .*Impute or drop them"):
+        BenchmarkLearner().fit(X, y)
+    with pytest.raises(DataError, match="2 missing labels"):
+        BenchmarkLearner().fit(sample[0], np.where(np.arange(len(y)) < 2, np.nan, y))
 
 
 def test_groups_stay_together() -> None:

@@ -153,12 +153,23 @@ def test_copies_in_mapped_files_are_seen(sample, tmp_path: Path) -> None:
     np.testing.assert_array_equal(mapped.labels, y[mapped.row_numbers])
 
 
+def test_gaps_of_mapped_arrays_are_filled_as_in_memory(sample, tmp_path: Path) -> None:
+    X, y = sample[0].copy(), sample[1].astype(float)
+    X[::5, 1], y[[7, 3000]] = np.nan, np.nan
+    np.save(tmp_path / "X.npy", X)
+    mapped, here = estimate(np.load(tmp_path / "X.npy", mmap_mode="r"), y), estimate(X, y)
+    assert (mapped.floor, mapped.interval, mapped.notes) == (here.floor, here.interval, here.notes)
+    assert "2 of 4,000 rows without a label dropped" in mapped.notes
+    assert any("marked by a column of their own: 'column 1' 20.0%" in note for note in mapped.notes)
+    np.testing.assert_array_equal(mapped.row_numbers, np.delete(np.arange(4000), [7, 3000]))
+
+
 def test_mapped_arrays_are_checked(sample, tmp_path: Path) -> None:
     X, y = sample[0].copy(), sample[1]
-    X[3210, 1], X[3500, 0] = np.nan, np.inf
+    X[3210, 1], X[3500, 0] = -np.inf, np.inf
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    with pytest.raises(DataError, match=r"1 NaN and 1 infinity .* row 3210, column 1"):
+    with pytest.raises(DataError, match=r"2 infinity .* row 3210, column 1"):
         estimate(mapped, y)
     with pytest.raises(DataError, match="4000 rows but y has 3999"):
         estimate(mapped, y[:-1])

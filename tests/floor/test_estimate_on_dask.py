@@ -70,6 +70,22 @@ def test_arrays(client, sample, local) -> None:
         found.hardest_rows()
 
 
+@pytest.mark.parametrize("labels_here", [True, False])
+def test_gaps_are_filled_as_here(client, sample, labels_here: bool) -> None:
+    X, y = sample[0].copy(), sample[1].astype(float)
+    X[::5, 1], y[[7, 1999, 5000]] = np.nan, np.nan
+    here = estimate(X, y, n_jobs=1)
+    labels = y if labels_here else da.from_array(y, chunks=1111)
+    found = estimate(da.from_array(X, chunks=(UNEVEN, 1)), labels, run={"cluster": client})
+    same(found, here)
+    for note in here.notes[:2]:
+        assert note in found.notes
+    assert "3 of 6,000 rows without a label dropped" in found.notes
+    X[3000, 0] = np.inf
+    with pytest.raises(DataError, match=r"X contains 1 infinity .*row 3000 \(row 1000 of partition 4\), column 0"):
+        estimate(da.from_array(X, chunks=(UNEVEN, 1)), labels, run={"cluster": client})
+
+
 def test_frames_of_unknown_length(client, sample, local) -> None:
     X, y = sample
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(label=y)
@@ -244,7 +260,7 @@ def test_what_a_cluster_cannot_do(client, sample, tmp_path: Path, monkeypatch) -
     with pytest.raises(ParameterError, match="name the labels with target"):
         bf.estimate(there, y, groups="patient", run=Run(cluster=client))
     bad = X.copy()
-    bad[3456, 1] = np.nan
+    bad[3456, 1] = np.inf
     with pytest.raises(DataError, match=r"row 3456 \(row 456 of partition 3\)"):
         estimate(da.from_array(bad, chunks=(1000, 2)), y, run={"cluster": client})
     frame = dd.from_pandas(pd.DataFrame({"a": X[:, 0], "word": ["x"] * 6000}), npartitions=2)

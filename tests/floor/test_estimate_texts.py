@@ -101,6 +101,19 @@ def test_few_sparse_columns_are_the_table_they_are() -> None:
     assert floors[0] == floors[1]
 
 
+def test_rows_without_a_label_are_dropped() -> None:
+    texts, y = words(120)
+    X, labels = matrix(120)
+    for rows, own in ((list(texts), y), (X, labels)):
+        kept = np.delete(np.arange(120), [4, 50])
+        given = [None if row in (4, 50) else label for row, label in enumerate(list(own))]
+        some = [rows[row] for row in kept] if isinstance(rows, list) else rows[kept]
+        found = bf.estimate(rows, given, effort="fast", n_jobs=1)
+        assert found.floor == bf.estimate(some, own[kept], effort="fast", n_jobs=1).floor
+        assert "2 of 120 rows without a label dropped" in found.notes
+        np.testing.assert_array_equal(found.row_numbers, kept)
+
+
 def test_copies_of_texts_count_once() -> None:
     texts, y = words(200)
     result = bf.estimate([*texts, *texts[:30]], [*y, *y[:30]], effort="fast", n_jobs=1)

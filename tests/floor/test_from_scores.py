@@ -183,6 +183,16 @@ def test_tied_scores_are_no_rows_that_repeat() -> None:
         assert found.certificate.tested == 1000
 
 
+def test_rows_without_a_label_are_dropped(sample) -> None:
+    P, y = sample
+    labels = [None if row in (2, 9) else label for row, label in enumerate(y.tolist())]
+    kept = np.delete(np.arange(len(y)), [2, 9])
+    found = from_scores(P, labels)
+    assert found.floor == from_scores(P[kept], y[kept]).floor
+    assert f"2 of {len(y):,} rows without a label dropped" in found.notes
+    np.testing.assert_array_equal(found.row_numbers, kept)
+
+
 def test_copies_are_named() -> None:
     problem = problems.get("gaussians_4d")
     X, y = problem.sample(300, random_state=0)

@@ -102,6 +102,15 @@ def test_other_refusals():
 
 
 @pytest.mark.usefixtures("cheap")
+@pytest.mark.usefixtures("cheap")
+def test_pictures_without_a_label_are_dropped(blobs):
+    X, y = blobs[0][:80], blobs[1][:80].astype(float)
+    y[[3, 30]] = np.nan
+    found = bf.estimate(X, y, kind="images", effort="fast", n_jobs=1)
+    assert "2 of 80 rows without a label dropped" in found.notes
+    np.testing.assert_array_equal(found.row_numbers, np.delete(np.arange(80), [3, 30]))
+
+
 def test_large_pictures_become_smaller(blobs):
     X, y, _ = blobs
     large = np.kron(X[:60], np.ones((1, 6, 6)))

@@ -102,6 +102,8 @@ def column_values(
     with open_rows(X, y, target, groups, request, Run()) as rows, one_blas_thread:
         if rows.raw is not None:
             raise ParameterError("column_values needs numbers and categories: leave out free text and sparse columns")
+        if rows.gaps is not None:  # a mark of missing values belongs to its column
+            sources = dict(zip(rows.gaps.names, rows.gaps.sources, strict=True))
         units = _units(rows, sources, left_out, asked)
         result, learned, sample = estimate_rows(rows, request, Run())
         result = replace(result, index=rows.index)
@@ -152,7 +154,7 @@ def _units(
 
     def places(column: Any) -> list[int]:
         if isinstance(column, int | np.integer):
-            if sources:
+            if sources and rows.gaps is None:
                 raise ParameterError(f"columns of a table have names: got {column!r}; there are {known}")
             if not -len(every) <= column < len(every):
                 raise ParameterError(f"there is no column {column}: there are {len(every)}, counted from 0")
@@ -186,6 +188,8 @@ def _units(
 
 
 def _given_names(rows: LabelledRows) -> list[str]:
+    if rows.gaps is not None:
+        return list(rows.gaps.given)
     return list(rows.names) if rows.data is None else list(rows.data.feature_names)
 
 

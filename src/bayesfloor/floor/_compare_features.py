@@ -15,7 +15,7 @@ from ..errors import DataError, ParameterError
 from ..library.arrangement import Arrangement, check_groups
 from ..rows.blocks import LARGE
 from ..rows.cluster import is_dask
-from ..rows.dataset import Dataset, dataset_of, feature_matrix, validate
+from ..rows.dataset import Dataset, dataset_of, validate
 from ..rows.keys import column_keys
 from ..utils.checks import check_callable
 from ..utils.files import save_text
@@ -26,7 +26,7 @@ from .labelled_rows import LabelledRows
 from .paired import Errors, RowWeights, difference
 from .raw import is_sparse_or_text
 from .result import FloorResult
-from .rows import frame_index, rows_of
+from .rows import frame_index, number_rows, rows_of
 from .settings import Request, Run
 
 __all__ = ["FeatureComparison", "compare_features"]
@@ -151,7 +151,7 @@ def compare_features(
     X_old, X_new : array-like of shape (N, d) or frame
         The same rows in the same order; columns as `estimate` takes them.
     y : array-like of shape (N,)
-        Labels.
+        Labels; rows without one are dropped.
     groups, priors, effort, confidence_level, random_state, n_jobs, progress
         As in `estimate`; groups are values, one per row.
 
@@ -244,10 +244,12 @@ def _numbers(name: str, X: Any, y: Any, groups: Any) -> _Side:
             X, y, groups, notes, numbers = as_arrays(X, y, None, groups)
         if is_sparse_or_text(X):
             raise ParameterError("only numbers and categories are compared: leave out free text and sparse columns")
-        matrix, names = feature_matrix(X)
+        found = number_rows(X, y, groups, gaps=numbers is None)
     except (DataError, ParameterError, TypeError) as error:
         raise type(error)(f"{name}: {error}") from None
-    return _Side(matrix, names, y, groups, notes, np.arange(len(matrix)) if numbers is None else numbers)
+    if numbers is None:
+        numbers = np.arange(len(found.X)) if found.labelled is None else found.labelled
+    return _Side(found.X, found.names, found.y, found.groups, (*notes, *found.notes), numbers)
 
 
 def _in_order(X: Floats) -> Floats:

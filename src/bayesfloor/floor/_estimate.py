@@ -79,14 +79,17 @@ def estimate(
     Parameters
     ----------
     X : array-like of shape (N, d), list of str, sparse matrix, frame, Table, str or Path
-        Numbers: lists, numpy arrays (memory-mapped ones are read in blocks), frames, Dask arrays and frames. Texts, one
+        Numbers: lists, numpy arrays (memory-mapped ones are read in blocks), frames, Dask arrays and frames. NaN and
+        None are missing values: they are filled with the median of their column and marked by a column of their own;
+        infinite values are refused. Texts, one
         for each row, and matrices of scipy.sparse are never made dense as a whole: most learners see up to 60 singular
         directions of them, linear models and naive Bayes all of their counts. A file,
         a frame with categories, dates or a `target`, and what `read_table` has made are encoded as numbers: see
         `read_table`.
     y : array-like of shape (N,) or str, optional
         Labels: text, truth values, finite numbers, dates and times, bytes, or tuples of these. Not needed with
-        `target`; for a file or a frame also the name of the column: as `target`.
+        `target`; for a file or a frame also the name of the column: as `target`. Rows whose label is missing (None,
+        NaN) are dropped, and a note says how many.
     target : str or int, optional
         Column of the labels in a file or frame, by name or position.
     kind : {None, "images", "texts"}

@@ -18,10 +18,11 @@ from ..library.fold import log_probabilities
 from ..library.pool import Stage, pool_stage
 from ..library.recalibration import recalibrate, score_ranks
 from ..library.training import reweight
-from ..rows.dataset import Dataset, as_array, feature_matrix, validate
+from ..rows.dataset import Dataset, as_array, dataset_of, feature_matrix
 from ..rows.draws import Draws, one_of_each
+from ..rows.gaps import unlabelled_note
 from ..rows.keys import digest, row_keys
-from ..rows.labels import plain
+from ..rows.labels import encode_labels, plain, present_labels
 from ..rows.scaling import order_by_content
 from ..utils.checks import check_seed
 from ..utils.intervals import ConfidenceInterval, check_level, score_interval
@@ -70,6 +71,7 @@ def from_scores(
         classes also one column, the probability or logit of the second. Where the largest tie, the first counts.
         Any other number of columns is taken as an embedding and given to `estimate`, with the further options.
     y : array-like of shape (N,)
+        Rows whose label is missing are dropped.
     confidence_level, random_state, n_jobs, ignore
         As in `estimate`.
     **options
@@ -93,13 +95,15 @@ def from_scores(
     codes, index = check_codes(ignore), frame_index(scores)
     table = scores if hasattr(scores, "columns") else as_array(scores, "scores")
     table = table[:, None] if table.ndim == 1 else table
-    data = validate(table, y)
+    every, names = feature_matrix(table)
+    labels, labelled, n_rows = present_labels(y, len(every))
+    given = every if labelled is None else every[labelled]  # with the columns that are constant
+    data = dataset_of(given, names, *encode_labels(labels))
     check_seed(random_state)
-    given, _ = feature_matrix(table)  # with the columns that are constant
     n_classes = data.n_classes
     if given.shape[1] != n_classes and not (n_classes == 2 and given.shape[1] == 1):
         result = estimate(
-            given,
+            every,
             y,
             confidence_level=confidence_level,
             random_state=random_state,
@@ -162,7 +166,7 @@ def from_scores(
         priors=tuple(data.priors.tolist()),
         pair_error=pair_shares(pair_table(P, np.full(data.n_samples, 1 / data.n_samples)), value),
         doubts=((scores_of_training_rows(wrong, len(tested)),) if memorised else ()) + (floor_of_scores(),),
-        notes=(logs.read_as, *_notes(data, len(tested))),
+        notes=(logs.read_as, *unlabelled_note(n_rows - len(given), n_rows), *_notes(data, len(tested))),
         evidence={
             "error": error,
             "plugin": plugin,
@@ -181,6 +185,7 @@ def from_scores(
         },
         posterior=P,
         labels=data.labels,
+        row_numbers=labelled,
         index=index,
     ).mute(codes)
 

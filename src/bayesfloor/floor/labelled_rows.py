@@ -13,6 +13,7 @@ from ..rows.blocks import ArrayBlocks, Blocks, draw_rows, rows_at
 from ..rows.copies import copies_in_blocks
 from ..rows.dataset import Dataset, dataset_of
 from ..rows.draws import Draws, one_of_each
+from ..rows.gaps import Gaps
 from ..rows.labels import check_class_sizes
 from ..utils.parallel import Pieces, Threads, Workers, n_threads
 from .settings import Request, Run
@@ -48,6 +49,8 @@ class LabelledRows:
         Rows that repeat an earlier one; rows that were left out as copies.
     raw : RawRows, optional
         Pictures or texts: then rows of `blocks` only tell them apart (see `fingerprints`).
+    gaps : Gaps, optional
+        How missing values of an array were filled: some columns of `blocks` mark them.
     """
 
     blocks: Blocks
@@ -63,6 +66,7 @@ class LabelledRows:
     n_repeated: int = 0
     n_copies: int = 0
     raw: RawRows | None = None
+    gaps: Gaps | None = None
 
     def n_fitted(self, request: Request, run: Run) -> int:
         """Rows that the library is cross-fitted on: of groups all of them."""

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from ..errors import DataError, ParameterError
-from ..rows.labels import encode_labels
+from ..rows.labels import encode_labels, plain, present_labels
 from ..utils.checks import brief, numbers_from
 from ..utils.parallel import Progress
 from ._estimate import estimate
@@ -193,7 +193,8 @@ def noise_check(
         "n_jobs": n_jobs,
         "progress": progress,
     }
-    classes, codes = encode_labels(y)
+    present, labelled, n_rows = present_labels(y)
+    classes, codes = encode_labels(present)
     n_classes = len(classes)
     if n_classes * _FEWEST > len(codes) / 2:
         raise DataError(f"{len(codes)} rows of {n_classes} classes are too few to check with replaced labels")
@@ -202,7 +203,12 @@ def noise_check(
     for rho in shares:
         rng = np.random.default_rng([random_state, int(1e6 * rho)])
         replaced = np.where(rng.random(len(codes)) < rho, rng.integers(0, n_classes, len(codes)), codes)
-        found.append(estimate(X, classes[replaced], **options))
+        noisy: Any = classes[replaced]
+        if labelled is not None:  # rows without a label stay without one
+            noisy = [None] * n_rows
+            for row, label in zip(labelled.tolist(), plain(classes[replaced]), strict=True):
+                noisy[row] = label
+        found.append(estimate(X, noisy, **options))
     most = 1 - 1 / n_classes
     expected = tuple(clean.floor + rho * (most - clean.floor) for rho in shares)
     errors = tuple(SPREAD * labels_noise(clean.floor, rho, n_classes, clean.evidence["n"]) for rho in shares)
@@ -210,10 +216,10 @@ def noise_check(
         clean,
         shares,
         expected,
-        tuple(noisy.floor for noisy in found),
+        tuple(result.floor for result in found),
         errors,
-        tuple(noisy.interval.low for noisy in found),
-        tuple(noisy.interval.high for noisy in found),
+        tuple(result.interval.low for result in found),
+        tuple(result.interval.high for result in found),
     )
 
 

@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._types import Codes, RowNumbers
+from .._types import Codes, Floats, RowNumbers
 from ..errors import DataError, ParameterError
 from ..library.arrangement import EFFORTS, check_groups
 from ..library.representation import RawRows, fingerprints
 from ..rows.blocks import BLOCK_ROWS, LARGE, ArrayBlocks, Blocks, Part, RowFile, rows_at
 from ..rows.cluster import dask_module, is_dask
-from ..rows.dataset import Dataset, dataset_of, is_sparse, validate
-from ..rows.labels import check_class_sizes, encode_labels
+from ..rows.dataset import Dataset, as_array, dataset_of, feature_matrix, is_sparse, not_finite
+from ..rows.gaps import FilledRows, Gaps, unlabelled_note
+from ..rows.labels import check_class_sizes, encode_labels, present_labels
 from ..rows.sparse import SparseRows, checked_matrix, columns_of
+from ..rows.texts import is_text_list
 from ..utils.parallel import n_threads
 from .labelled_rows import LabelledRows, one_block
 from .raw import find_pictures, is_pictures, is_sparse_or_text, open_raw
@@ -31,7 +33,7 @@ from .settings import Request, Run
 if TYPE_CHECKING:
     from ..rows.dask_blocks import Reader
 
-__all__ = ["FileRows", "frame_index", "named_labels", "open_rows", "rows_of"]
+__all__ = ["FileRows", "frame_index", "named_labels", "number_rows", "open_rows", "rows_of"]
 
 
 @dataclass(frozen=True)
@@ -142,18 +144,78 @@ def _rows_in_memory(X: Any, y: Any, target: Any, groups: Any, request: Request, 
 
         X, y, groups, notes, row_numbers = as_arrays(X, y, target, groups)
         _check_all_are_learned_from(groups, run)  # those of a Table
-    if is_sparse(X) and request.kind is None:
-        X = columns_of(checked_matrix(X, n_labels=len(y) if hasattr(y, "__len__") else None))
+    # Tables are complete; in a sparse matrix 0 is what most entries are, and NaN no sign that people use.
+    may_have_gaps = not hasattr(X, "columns") and not is_sparse(X)
+    if is_sparse(X):
+        if request.kind is None:
+            X = columns_of(checked_matrix(X, n_labels=len(y) if hasattr(y, "__len__") else None))
+    elif is_text_list(X):  # words of a text without a label are not counted
+        texts = list(X)
+        y, labelled, n = present_labels(y, len(texts))
+        if labelled is not None:
+            X, groups, row_numbers = [texts[row] for row in labelled], groups_at(groups, labelled, n), labelled
+            notes = (*notes, *unlabelled_note(n - len(labelled), n))
     opened = open_raw(X, request.kind)
     raw = None
     if opened is not None:
         raw, remarks = opened
         X, notes = fingerprints(raw.rows), (*notes, *remarks)
-    data = validate(X, y)
+    found = number_rows(X, y, groups, gaps=may_have_gaps)
+    if found.labelled is not None:
+        raw, row_numbers = None if raw is None else raw[found.labelled], found.labelled
+    data = dataset_of(found.X, found.names, *encode_labels(found.y))
     if raw is not None and isinstance(raw.rows, SparseRows):  # fingerprints tell equal rows, but not which are copies
         data = data.with_records(*raw.rows.records(data.labels))
-    codes = None if groups is None else check_groups(groups, data.n_samples)
-    return replace(_checked_rows(data, codes, notes, row_numbers, request, run, raw), index=index, source=source)
+    codes = None if found.groups is None else check_groups(found.groups, data.n_samples)
+    rows = _checked_rows(data, codes, (*notes, *found.notes), row_numbers, request, run, raw)
+    return replace(rows, index=index, source=source, gaps=found.gaps)
+
+
+@dataclass(frozen=True, eq=False)
+class NumberRows:
+    """Complete rows of numbers that have a label, as `number_rows` makes them."""
+
+    X: Floats
+    names: list[str]
+    y: Any
+    groups: Any
+    labelled: RowNumbers | None
+    gaps: Gaps | None
+    notes: tuple[str, ...]
+
+
+def number_rows(X: Any, y: Any, groups: Any = None, *, gaps: bool = True) -> NumberRows:
+    """Rows of an array without those that have no label, and with missing values filled.
+
+    Parameters
+    ----------
+    X : array-like of shape (N, d)
+    y : array-like of shape (N,)
+    groups : array-like of shape (N,), optional
+    gaps : bool
+        Whether values may be missing; infinite ones are refused in any case.
+    """
+    matrix, names = feature_matrix(X, gaps=gaps)
+    y, labelled, n = present_labels(y, len(matrix))
+    notes: list[str] = []
+    if labelled is not None:
+        matrix, groups = matrix[labelled], groups_at(groups, labelled, n)
+        notes += unlabelled_note(n - len(labelled), n)
+    found = Gaps.of_matrix(matrix, names)
+    if found is None:
+        return NumberRows(matrix, names, y, groups, labelled, None, tuple(notes))
+    return NumberRows(found.fill(matrix), found.names, y, groups, labelled, found, (*notes, *found.notes))
+
+
+def groups_at(groups: Any, rows: RowNumbers, n: int) -> Any:
+    """Groups of some of `n` rows."""
+    if groups is None:
+        return None
+    values = as_array(groups, "groups")
+    if values.shape[:1] != (n,):
+        given = len(values) if values.ndim else 1
+        raise DataError(f"there are {n} rows but {given} groups: they must have equal length")
+    return values[rows]
 
 
 def _checked_rows(
@@ -188,12 +250,22 @@ def _blocks(X: Any, codes: Codes, n_classes: int, request: Request, run: Run) ->
 
 
 def _mapped_rows(X: Any, y: Any, request: Request, run: Run) -> LabelledRows:
+    y, labelled, n = present_labels(y, len(X))
     classes, codes = encode_labels(y)
-    blocks = _blocks(X, codes, len(classes), request, run)
     check_class_sizes(classes, np.bincount(codes, minlength=len(classes)))
-    names = tuple(f"column {j}" for j in range(blocks.n_columns))
-    _check_finite(blocks, names)
-    return LabelledRows(blocks, classes, names)
+    every = codes if labelled is None else np.zeros(n, dtype=np.int64)
+    blocks = _blocks(X, every, len(classes), request, run)
+    names = [f"column {j}" for j in range(blocks.n_columns)]
+    _refuse_infinite(blocks, names)
+    notes: tuple[str, ...] = ()
+    if labelled is not None:
+        every[labelled] = codes
+        blocks, notes = blocks.pick(labelled), tuple(unlabelled_note(n - len(labelled), n))
+    gaps = Gaps.of_blocks(blocks, names)
+    if gaps is not None:
+        blocks = _blocks(FilledRows(blocks.X, gaps), codes, len(classes), request, run)
+        names, notes = gaps.names, (*notes, *gaps.notes)
+    return LabelledRows(blocks, classes, tuple(names), notes, row_numbers=labelled, gaps=gaps)
 
 
 def _rows_on_disk(file: FileRows, folder: str, request: Request, run: Run) -> LabelledRows:
@@ -226,31 +298,23 @@ def _gather(rows: LabelledRows, request: Request, run: Run) -> LabelledRows:
     data = dataset_of(X, list(rows.names), rows.classes, codes)
     found = _checked_rows(data, rows.groups, rows.notes, rows.row_numbers, request, run)
     # Of a small table models are trained sooner than they are sent.
-    return replace(found, client=rows.client if n > LARGE else None)
+    return replace(found, client=rows.client if n > LARGE else None, gaps=rows.gaps)
 
 
-def _check_finite(blocks: Blocks, names: tuple[str, ...]) -> None:
-    """Refuse NaN and infinity, with their number and the first place."""
-    found = [flaw for flaw in blocks.each(_flaws, "reading") if flaw is not None]
+def _refuse_infinite(blocks: Blocks, names: Sequence[str]) -> None:
+    """Refuse infinite values, with their number and the first place."""
+    found = [flaw for flaw in blocks.each(_infinite, "reading") if flaw is not None]
     if found:
-        row, column = found[0][2], found[0][3]
-        what = " and ".join(
-            f"{n} {kind}"
-            for n, kind in ((sum(f[0] for f in found), "NaN"), (sum(f[1] for f in found), "infinity"))
-            if n
-        )
-        raise DataError(
-            f"X contains {what} (values that are missing, infinite or too large for float64); the first is in row "
-            f"{row}, {names[column]}. Impute or drop them"
-        )
+        _, row, column = found[0]
+        raise not_finite(0, sum(n for n, _, _ in found), f"row {row}, {names[column]}", gaps=True)
 
 
-def _flaws(part: Part) -> tuple[int, int, int, int] | None:
-    finite = np.isfinite(part.X)
-    if finite.all():
+def _infinite(part: Part) -> tuple[int, int, int] | None:
+    infinite = np.isinf(part.X)
+    if not infinite.any():
         return None
-    row, column = np.argwhere(~finite)[0]
-    return int(np.isnan(part.X).sum()), int(np.isinf(part.X).sum()), part.start + int(row), int(column)
+    row, column = np.argwhere(infinite)[0]
+    return int(infinite.sum()), part.start + int(row), int(column)
 
 
 # --- on a cluster -------------------------------------------------------------------------------------------
@@ -287,7 +351,8 @@ def _dask_rows(X: Any, y: Any, target: Any, groups: Any, reader: "Reader", reque
 
     named = groups if isinstance(groups, str) else None
     row_numbers, belonging = None, None
-    if isinstance(X, FileRows) or (hasattr(X, "columns") and getattr(X, "ndim", 0) == 2 and target is not None):
+    is_table = isinstance(X, FileRows) or (hasattr(X, "columns") and getattr(X, "ndim", 0) == 2 and target is not None)
+    if is_table:
         if y is not None:
             raise ParameterError("give the labels once: as target, a column of the frame, or as y")
         from ..tables.on_dask import encode_file_on_dask, encode_on_dask
@@ -308,19 +373,25 @@ def _dask_rows(X: Any, y: Any, target: Any, groups: Any, reader: "Reader", reque
     else:
         if named is not None:
             raise ParameterError(f"groups={named!r} names a column: name the labels with target, too")
-        found = delayed_rows(X, y, target, reader.keep, reader.ask)
+        found = delayed_rows(X, y, target, reader.keep, reader.ask, gaps=True)
         partitions, sizes, classes, notes = found.rows, found.sizes, found.classes, found.notes
-        names, n_rows = tuple(found.names), int(found.sizes.sum())
+        names, n_rows, row_numbers = tuple(found.names), int(found.sizes.sum()), found.labelled
     if groups is not None and named is None:
         belonging = reader.ask([groups])[0] if is_dask(groups) else groups
         if row_numbers is not None:
-            if len(belonging) != n_rows:
-                raise DataError(f"there are {n_rows} rows but {len(belonging)} groups: they must have equal length")
-            belonging = np.asarray(belonging)[row_numbers]
+            belonging = groups_at(belonging, row_numbers, n_rows)
     size = run.block_rows or BLOCK_ROWS
     blocks = reader.hold(partitions, sizes, len(names), len(classes), size)
+    gaps = None
+    if not is_table:
+        blocks = blocks if row_numbers is None else blocks.pick(row_numbers)
+        gaps = Gaps.of_blocks(blocks, names)
+    if gaps is not None:
+        blocks = blocks.derive(gaps.fill_part, len(gaps.names), "filling gaps")
+        names, notes = tuple(gaps.names), (*notes, *gaps.notes)
     codes = None if belonging is None else check_groups(belonging, blocks.n_samples)
-    return LabelledRows(blocks, classes, names, notes, groups=codes, row_numbers=row_numbers, client=reader.client)
+    rows = LabelledRows(blocks, classes, names, notes, groups=codes, row_numbers=row_numbers, client=reader.client)
+    return replace(rows, gaps=gaps)
 
 
 def _check_sendable(request: Request) -> None:

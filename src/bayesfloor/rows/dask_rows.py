@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from .._types import Counts, Values
+from .._types import Counts, Mask, RowNumbers, Values
 from ..errors import DataError, DataTypeError
 from ..utils.checks import listed
 from .cluster import dask_module, is_dask
-from .dataset import check_shape, matrix_from_array, matrix_from_frame, quoted_column
-from .labels import check_class_sizes, encode_labels, is_missing, plain
+from .dataset import check_shape, matrix_from_array, matrix_from_frame, not_finite, quoted_column
+from .gaps import unlabelled_note
+from .labels import check_class_sizes, encode_labels, missing_labels, plain, present_labels, unmasked
 
 __all__ = ["DelayedRows", "delayed_rows"]
 
@@ -33,6 +34,7 @@ class DelayedRows:
     class_counts: Counts
     names: list[str]
     notes: tuple[str, ...]
+    labelled: RowNumbers | None = None  # rows that have a label, if not all have; the code of the others says nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +56,7 @@ class _Survey:
     n_nan: int
     n_infinite: int
     first: tuple[int, int]  # row and column of the first value that is not finite
+    first_infinite: tuple[int, int] = (0, 0)
 
 
 def delayed_rows(
@@ -64,6 +67,7 @@ def delayed_rows(
     ask: Callable[[list[Any]], list[Any]],
     *,
     check_classes: bool = True,
+    gaps: bool = False,
 ) -> DelayedRows:
     """Check rows and labels partition by partition.
 
@@ -77,6 +81,8 @@ def delayed_rows(
         Computes small delayed results.
     check_classes : bool
         Refuse fewer than two classes, and classes of one sample.
+    gaps : bool
+        Whether values and labels may be missing; infinite ones are refused in any case.
     """
     dask = dask_module("dask")
     if not is_dask(X):
@@ -97,21 +103,29 @@ def delayed_rows(
         loaded, labels = keep(loaded), keep(labels) if labels else labels
     surveys: list[_Survey] = ask([lazily(_survey)(part) for part in loaded])
     sizes = np.array([survey.n_rows for survey in surveys], dtype=np.int64)
-    _check_values(surveys, names, sizes)
+    _check_values(surveys, names, sizes, gaps)
     if labels:
         found: list[LabelSurvey] = ask([lazily(survey_labels)(part) for part in labels])
         if keep is None:  # under new names: Dask wants one task of a name, and fuses them with those that follow
             loaded, labels = read()
         n_labels = np.array([part.n_rows for part in found], dtype=np.int64)
         _check_lengths(int(sizes.sum()), int(n_labels.sum()))
-        classes, counts = merge_labels(found)
+        classes, counts = merge_labels(found, gaps=gaps)
+        starts = np.cumsum(n_labels) - n_labels
+        unlabelled = np.concatenate([part.missing + start for part, start in zip(found, starts, strict=True)])
         levels = lazily(classes)
         own = [lazily(code_labels)(part, levels) for part in recut(labels, n_labels, sizes, lazily)]
     else:
+        y, present, n_rows = present_labels(y) if gaps else (y, None, 0)
         classes, codes = encode_labels(y)
-        _check_lengths(int(sizes.sum()), len(codes))
+        _check_lengths(int(sizes.sum()), len(codes) if present is None else n_rows)
         check_number(len(classes))
         counts = np.bincount(codes, minlength=len(classes))
+        unlabelled = np.empty(0, dtype=np.int64)
+        if present is not None:
+            unlabelled = np.delete(np.arange(n_rows), present)
+            codes, known = np.zeros(n_rows, dtype=np.int64), codes
+            codes[present] = known
         own = np.split(codes.astype(code_type(len(classes))), np.cumsum(sizes)[:-1])
         loaded = read()[0] if keep is None else loaded
     rows = [lazily(_join)(part, codes) for part, codes in zip(loaded, own, strict=True)]
@@ -119,7 +133,9 @@ def delayed_rows(
         check_class_sizes(classes, counts)
     n_empty = int((sizes == 0).sum())
     notes = (f"{n_empty} of {len(sizes)} partitions are empty",) if n_empty else ()
-    return DelayedRows(rows, sizes, classes, counts, names, notes)
+    n = int(sizes.sum())
+    labelled = np.delete(np.arange(n), unlabelled) if len(unlabelled) else None
+    return DelayedRows(rows, sizes, classes, counts, names, (*unlabelled_note(len(unlabelled), n), *notes), labelled)
 
 
 # --- what the user passed -----------------------------------------------------------------------------------
@@ -156,7 +172,7 @@ def _partitions(X: Any, names: list[str], target: str | None, lazily: Any) -> li
 # --- what is said of all partitions -------------------------------------------------------------------------
 
 
-def _check_values(surveys: Sequence[_Survey], names: list[str], sizes: Counts) -> None:
+def _check_values(surveys: Sequence[_Survey], names: list[str], sizes: Counts, gaps: bool) -> None:
     for number, survey in enumerate(surveys):
         if survey.problem is not None:
             raise type(survey.problem)(f"partition {number} of X: {survey.problem}")
@@ -164,17 +180,14 @@ def _check_values(surveys: Sequence[_Survey], names: list[str], sizes: Counts) -
             raise DataError(f"partition {number} of X has {survey.n_columns} columns instead of {len(names)}")
     if not sizes.sum():
         raise DataError("X has 0 rows (found array with 0 sample(s)): at least two samples of two classes are needed")
-    n_nan, n_infinite = sum(s.n_nan for s in surveys), sum(s.n_infinite for s in surveys)
+    n_nan = 0 if gaps else sum(survey.n_nan for survey in surveys)
+    n_infinite = sum(survey.n_infinite for survey in surveys)
     if not n_nan + n_infinite:
         return
-    number = next(i for i, s in enumerate(surveys) if s.n_nan + s.n_infinite)
-    row, column = surveys[number].first
-    what = " and ".join(f"{n} {kind}" for n, kind in ((n_nan, "NaN"), (n_infinite, "infinity")) if n)
-    raise DataError(
-        f"X contains {what} (values that are missing, infinite or too large for float64); the first is in row "
-        f"{sizes[:number].sum() + row} (row {row} of partition {number}), {quoted_column(names[column])}. "
-        "Impute or drop them"
-    )
+    number = next(i for i, s in enumerate(surveys) if s.n_infinite or (s.n_nan and not gaps))
+    row, column = surveys[number].first_infinite if gaps else surveys[number].first
+    at = f"row {sizes[:number].sum() + row} (row {row} of partition {number}), {quoted_column(names[column])}"
+    raise not_finite(n_nan, n_infinite, at, gaps=gaps)
 
 
 def _check_lengths(n_rows: int, n_labels: int) -> None:
@@ -210,12 +223,17 @@ def _survey(part: _Loaded) -> _Survey:
     n_rows, n_columns = part.X.shape
     with np.errstate(over="ignore"):
         X = part.X.astype(np.float64, copy=False)
-    finite = np.isfinite(X).all(axis=1)
-    if part.problem is not None or finite.all():
+    if part.problem is not None or np.isfinite(X).all():
         return _Survey(n_rows, n_columns, part.problem, 0, 0, (0, 0))
-    row = int(np.flatnonzero(~finite)[0])
-    column = int(np.flatnonzero(~np.isfinite(X[row]))[0])
-    return _Survey(n_rows, n_columns, None, int(np.isnan(X).sum()), int(np.isinf(X).sum()), (row, column))
+    missing, infinite = np.isnan(X), np.isinf(X)
+    first, first_infinite = _first(missing | infinite), _first(infinite)
+    return _Survey(n_rows, n_columns, None, int(missing.sum()), int(infinite.sum()), first, first_infinite)
+
+
+def _first(is_meant: Mask) -> tuple[int, int]:
+    """Row and column of the first such value."""
+    at = np.argwhere(is_meant.any(axis=1))
+    return (int(at[0, 0]), int(is_meant[at[0, 0]].argmax())) if len(at) else (0, 0)
 
 
 def _labels_of(part: _Loaded) -> Values:
@@ -234,9 +252,8 @@ class LabelSurvey:
     """What comes back of the labels of a partition."""
 
     n_rows: int
-    n_missing: int
-    n_infinite: int
-    first: int  # row of the first that is missing or infinite
+    missing: RowNumbers
+    infinite: RowNumbers
     levels: Values
     counts: Counts
     problem: Exception | None = None
@@ -271,20 +288,22 @@ def recut(labels: list[Any], n_labels: Counts, sizes: Counts, lazily: Any) -> li
     return blocks
 
 
-def merge_labels(found: Sequence[LabelSurvey]) -> tuple[Values, Counts]:
-    """Sorted labels of all partitions, as if they had lain in one, and how often each occurs."""
+def merge_labels(found: Sequence[LabelSurvey], *, gaps: bool = False) -> tuple[Values, Counts]:
+    """Sorted labels of all partitions, as if they had lain in one, and how often each occurs; with `gaps` some miss."""
     starts = np.concatenate([[0], np.cumsum([part.n_rows for part in found])])
     for number, part in enumerate(found):
         if part.problem is not None:
             raise type(part.problem)(f"partition {number} of y: {part.problem}")
-    for kind, which in (("missing labels (None or NaN)", "n_missing"), ("infinite labels", "n_infinite")):
-        bad = [number for number, part in enumerate(found) if getattr(part, which)]
-        if bad:
-            first = found[bad[0]].first
+    for kind, which in (("missing labels (None or NaN)", "missing"), ("infinite labels", "infinite")):
+        bad = [number for number, part in enumerate(found) if len(getattr(part, which))]
+        if bad and not (gaps and which == "missing"):
+            first = getattr(found[bad[0]], which)[0]
             raise DataError(
-                f"y contains {sum(getattr(part, which) for part in found)} {kind}, the first at row "
+                f"y contains {sum(len(getattr(part, which)) for part in found)} {kind}, the first at row "
                 f"{starts[bad[0]] + first} (row {first} of partition {bad[0]}): drop those rows"
             )
+    if not any(len(part.levels) for part in found) and starts[-1]:
+        raise DataError(f"y has no labels: all {starts[-1]:,} values are missing")
     check_number(max(len(part.levels) for part in found))
     classes, codes = encode_labels(_concatenated([part.levels for part in found if len(part.levels)]))
     check_number(len(classes))
@@ -322,32 +341,28 @@ def _object_array(values: Sequence[Any]) -> Values:
 def load_labels(block: Any) -> Values:
     """Labels of a block of an array or a Series, as an array."""
     if isinstance(block, np.ma.MaskedArray):
-        block = np.ma.filled(block.astype(object), None)
+        block = unmasked(block)
     values = np.asarray(block.to_numpy() if hasattr(block, "to_numpy") else block)
     return values.reshape(-1)
 
 
 def survey_labels(y: Values) -> LabelSurvey:
     """What is to be known of the labels of a block."""
-    infinite = np.zeros(len(y), dtype=bool)
-    if y.dtype.kind in "biufSUM":
-        missing = y != y  # NaN and NaT
-        infinite = np.isinf(y) if y.dtype.kind == "f" else infinite
-    else:
-        missing = np.array([is_missing(value) for value in y.tolist()], dtype=bool)
-    bad = np.flatnonzero(missing if missing.any() else infinite)
-    if bad.size or not len(y):
-        first = int(bad[0]) if bad.size else 0
-        return LabelSurvey(len(y), int(missing.sum()), int(infinite.sum()), first, y[:0], np.empty(0, np.int64))
+    missing = missing_labels(y)
+    infinite = np.flatnonzero(np.isinf(y)) if y.dtype.kind == "f" else np.empty(0, dtype=np.int64)
+    gone, present = np.flatnonzero(missing), y[~missing]
+    nothing = y[:0], np.empty(0, dtype=np.int64)
+    if infinite.size or not len(present):
+        return LabelSurvey(len(y), gone, infinite, *nothing)
     try:
         if y.dtype.kind in "biufSUM":
-            levels, counts = np.unique(y, return_counts=True)
+            levels, counts = np.unique(present, return_counts=True)
         else:
-            levels, counts = _levels(y.tolist())
+            levels, counts = _levels(present.tolist())
     except DataTypeError as error:
-        return LabelSurvey(len(y), 0, 0, 0, y[:0], np.empty(0, np.int64), error)
+        return LabelSurvey(len(y), gone, infinite, *nothing, error)
     most = _MOST_CLASSES + 1  # more need not be known
-    return LabelSurvey(len(y), 0, 0, 0, levels[:most], counts[:most].astype(np.int64))
+    return LabelSurvey(len(y), gone, infinite, levels[:most], counts[:most].astype(np.int64))
 
 
 def _levels(values: list[Any]) -> tuple[Values, Counts]:
@@ -373,11 +388,13 @@ def code_type(n_classes: int) -> "np.dtype[Any]":
 
 
 def code_labels(y: Values, classes: Values) -> Values:
-    """Place of each label among the classes."""
-    codes: Any
+    """Place of each label among the classes; of a missing one any place."""
+    missing = missing_labels(y)
+    codes = np.zeros(len(y), dtype=np.int64)
+    present = y[~missing]
     if classes.dtype.kind == y.dtype.kind and y.dtype.kind in "biufSUM":
-        codes = np.searchsorted(classes, y)
+        codes[~missing] = np.searchsorted(classes, present)
     else:
         place = {label: code for code, label in enumerate(plain(classes))}
-        codes = np.array([place[label] for label in plain(y)], dtype=np.int64)
+        codes[~missing] = np.array([place[label] for label in plain(present)], dtype=np.int64)
     return codes.astype(code_type(len(classes)))

@@ -27,6 +27,7 @@ __all__ = [
     "is_sparse",
     "matrix_from_array",
     "matrix_from_frame",
+    "not_finite",
     "number_table",
     "quoted_column",
     "validate",
@@ -200,24 +201,31 @@ def dataset_of(matrix: Floats, names: list[str], classes: NDArray[Any], labels: 
     )
 
 
-def feature_matrix(X: Any) -> tuple[Floats, list[str]]:
-    """Finite C-contiguous float64 matrix and column names."""
+def feature_matrix(X: Any, *, gaps: bool = False) -> tuple[Floats, list[str]]:
+    """C-contiguous float64 matrix and column names; finite, but for NaN where `gaps` are allowed."""
+    if gaps and np.ma.is_masked(X):
+        X = np.ma.filled(X.astype(np.float64), np.nan)
     matrix, names = number_table(X)
-    finite = np.isfinite(matrix)
-    if not finite.all():
-        row, column = np.argwhere(~finite)[0]
-        n_nan, n_infinite = int(np.isnan(matrix).sum()), int(np.isinf(matrix).sum())
-        what = " and ".join(f"{n} {kind}" for n, kind in ((n_nan, "NaN"), (n_infinite, "infinity")) if n)
-        raise DataError(
-            f"X contains {what} (values that are missing, infinite or too large for float64); the first is in "
-            f"row {row}, {quoted_column(names[column])}. Impute or drop them"
-        )
+    bad = np.isinf(matrix) if gaps else ~np.isfinite(matrix)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        n_nan = 0 if gaps else int(np.isnan(matrix).sum())
+        where = f"row {row}, {quoted_column(names[column])}"
+        raise not_finite(n_nan, int(np.isinf(matrix).sum()), where, gaps=gaps)
     return matrix, names
 
 
 def is_sparse(X: Any) -> bool:
     """Whether this is a sparse matrix: by its class, since the number of entries of a damaged one may be an error."""
     return hasattr(type(X), "toarray") and hasattr(type(X), "nnz")
+
+
+def not_finite(n_nan: int, n_infinite: int, where: str, *, gaps: bool) -> DataError:
+    """The error for numbers that cannot be used; `where` the first is; `gaps`: NaN could be."""
+    what = " and ".join(f"{n} {kind}" for n, kind in ((n_nan, "NaN"), (n_infinite, "infinity")) if n)
+    meaning = "infinite or too large for float64" if gaps else "missing, infinite or too large for float64"
+    remedy = "Correct them, or put NaN where a value is missing" if gaps else "Impute or drop them"
+    return DataError(f"X contains {what} (values that are {meaning}); the first is in {where}. {remedy}")
 
 
 def number_table(X: Any, what: str = "X") -> tuple[Floats, list[str]]:

@@ -2,18 +2,30 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._types import Codes
+from .._types import Codes, Mask, RowNumbers
 from ..errors import DataError, DataTypeError
 from ..utils.checks import brief, listed
 from .saved_labels import write_label
 
-__all__ = ["check_class_sizes", "encode_labels", "is_missing", "is_text", "plain", "text_array"]
+__all__ = [
+    "PresentLabels",
+    "check_class_sizes",
+    "encode_labels",
+    "is_missing",
+    "is_text",
+    "missing_labels",
+    "plain",
+    "present_labels",
+    "text_array",
+    "unmasked",
+]
 
+_PLAIN = "biufSUMm"  # kinds of numpy's own types that labels are compared in
 _LONG = 64  # characters; numpy gives every label of an array the room of the longest
 
 
@@ -26,14 +38,76 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], Codes]:
     >>> classes.tolist(), codes.tolist()
     (['no', 'yes'], [0, 1, 0])
     """
+    values = _values(y)
+    missing = np.flatnonzero(missing_labels(values))
+    if missing.size:
+        raise DataError(
+            f"y contains {len(missing)} missing labels (None or NaN), the first at row {missing[0]}: drop those rows"
+        )
+    if isinstance(values, np.ndarray):
+        if values.dtype.kind == "f" and np.isinf(values).any():
+            raise DataError(f"y contains infinity, the first at row {np.flatnonzero(np.isinf(values))[0]}")
+        classes, codes = np.unique(values, return_inverse=True)
+        return classes, codes.astype(np.int64)
+    return _hashed_labels(values)
+
+
+class PresentLabels(NamedTuple):
+    """Labels without the missing ones, the rows that have one (None if all have), and the number of all rows."""
+
+    y: Any
+    rows: RowNumbers | None
+    n_rows: int
+
+
+def present_labels(y: Any, n_rows: int | None = None) -> PresentLabels:
+    """Labels without the missing ones; refuse them if they are not of so many rows.
+
+    Examples
+    --------
+    >>> labels = present_labels(["no", None, "yes", float("nan")])
+    >>> labels.y, labels.rows.tolist(), labels.n_rows
+    (['no', 'yes'], [0, 2], 4)
+    """
+    values = _values(y)
+    if n_rows is not None and len(values) != n_rows:
+        raise DataError(f"X has {n_rows} rows but y has {len(values)} labels: they must have equal length")
+    missing = missing_labels(values)
+    if not missing.any():
+        return PresentLabels(values, None, len(values))
+    rows = np.flatnonzero(~missing)
+    if not len(rows):
+        raise DataError(f"y has no labels: all {len(values):,} values are missing")
+    kept = values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
+    return PresentLabels(kept, rows, len(values))
+
+
+def missing_labels(values: NDArray[Any] | list[Any]) -> Mask:
+    """Which labels are missing: None, NaN, NaT, and pandas' NA."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in _PLAIN:
+        return np.asarray(values != values)  # NaN and NaT
+    return np.array([is_missing(value) for value in values], dtype=bool)
+
+
+def unmasked(y: "np.ma.MaskedArray[Any, Any]") -> NDArray[Any]:
+    """Labels with None for those that are masked: `filled` would put a value of its own there."""
+    if not np.ma.is_masked(y):
+        return np.asarray(y.data)
+    values = np.array(y.data, dtype=object)
+    values[np.ma.getmaskarray(y)] = None
+    return values
+
+
+def _values(y: Any) -> NDArray[Any] | list[Any]:
+    """Labels one by one: an array of one of numpy's own types, or a list."""
     if y is None:
         raise DataError("y is missing (requires y to be passed, but the target y is None)")
     if hasattr(y, "columns"):
         if len(y.columns) != 1:
             raise DataError(f"y must be one column of labels, got a frame with {len(y.columns)} columns")
         y = y[y.columns[0]]
-    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
-        raise _missing_labels(np.flatnonzero(np.ma.getmaskarray(y)))
+    if isinstance(y, np.ma.MaskedArray):
+        y = unmasked(y)
     if hasattr(y, "to_numpy"):
         y = y.to_numpy()
     elif hasattr(y, "__array__"):
@@ -44,24 +118,15 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], Codes]:
         if y.ndim != 1:
             raise DataError(f"y must be one label per row, got an array of shape {y.shape}")
         is_long_float = y.dtype.kind == "f" and y.dtype.itemsize > 8  # JSON has no number for it
-        if y.dtype.kind in "biufSUMm" and not is_long_float and y.size:
-            missing = np.flatnonzero(y != y)  # NaN and NaT
-            if missing.size:
-                raise _missing_labels(missing)
-            if y.dtype.kind == "f" and np.isinf(y).any():
-                raise DataError(f"y contains infinity, the first at row {np.flatnonzero(np.isinf(y))[0]}")
-            classes, codes = np.unique(y, return_inverse=True)
-            return classes, codes.astype(np.int64)
+        if y.dtype.kind in _PLAIN and not is_long_float and y.size:
+            return y
         y = y.tolist()
     if isinstance(y, str | bytes) or not hasattr(y, "__iter__"):
         raise DataTypeError(f"y must be a sequence of labels, got {type(y).__name__}")
-    return _hashed_labels(list(y))
+    return list(y)
 
 
 def _hashed_labels(values: list[Any]) -> tuple[NDArray[Any], Codes]:
-    missing = [i for i, value in enumerate(values) if is_missing(value)]
-    if missing:
-        raise _missing_labels(missing)
     seen: dict[Hashable, int] = {}
     codes = np.empty(len(values), dtype=np.int64)
     for row, value in enumerate(values):
@@ -139,12 +204,6 @@ def is_missing(value: Any) -> bool:
     if isinstance(value, Decimal):
         return value.is_nan()  # a signalling one cannot even be compared
     return isinstance(value, float | np.floating) and bool(value != value)
-
-
-def _missing_labels(rows: Sequence[int] | NDArray[np.intp]) -> DataError:
-    return DataError(
-        f"y contains {len(rows)} missing labels (None or NaN), the first at row {rows[0]}: drop those rows"
-    )
 
 
 def check_class_sizes(classes: NDArray[Any], counts: NDArray[np.int64]) -> None:

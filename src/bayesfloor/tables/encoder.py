@@ -11,6 +11,7 @@ import pandas as pd
 
 from .._types import Floats, RowNumbers, Values
 from ..errors import DataError
+from ..rows.gaps import gap_note, median
 from ..rows.labels import encode_labels
 from ..utils.checks import listed
 from .columns import (
@@ -232,7 +233,7 @@ def _learn(cells: Cells, found: _Found) -> Encoded:
         n_distinct = len(reading.texts(cells).levels)
     else:
         n_distinct = len(pd.unique(parts[0][1][~absent]))
-    medians = tuple(_median(values[~absent] if n_missing else values) for _, values in parts)
+    medians = tuple(median(values[~absent] if n_missing else values) for _, values in parts)
     recipe = Recipe(reading, medians, n_missing > 0, tuple(range(len(parts) + (n_missing > 0))))
     filled = recipe.fill(parts, cells.name)
     used = tuple(i for i, (_, values) in enumerate(filled) if (values != values[0]).any())
@@ -241,19 +242,6 @@ def _learn(cells: Cells, found: _Found) -> Encoded:
     column = Column(cells.name, found.kind, n_missing, n_distinct, "feature", found.note, found.is_remarkable)
     names, columns = zip(*(filled[i] for i in used), strict=True)
     return Encoded(column, names, columns, replace(recipe, used=used))
-
-
-def _median(values: Floats) -> float:
-    """The middle value; of two near 1.8e308 numpy's mean would be infinite.
-
-    Examples
-    --------
-    >>> _median(np.array([1.0, 2.0])), _median(np.array([1.6e308, 1.6e308]))
-    (1.5, 1.6e+308)
-    """
-    with np.errstate(over="ignore"):
-        median = float(np.median(values))
-    return median if np.isfinite(median) else float(np.ldexp(np.median(np.ldexp(values, -2)), 2))
 
 
 def _identifier(name: str, n_missing: int, n_distinct: int, *, is_number: bool = False) -> Column:
@@ -460,10 +448,9 @@ def column_notes(columns: Sequence[Column], n: int) -> list[str]:
     silent = [f"{quoted(c.name)} {c.n_missing / n:.1%}" for c in columns if c.n_missing and c.kind == "text"]
     if silent:
         notes.append(f"missing texts taken for empty ones and marked by a column of their own: {listed(silent, 8)}")
-    gaps = [c for c in columns if c.n_missing and c.use == "feature" and c.kind != "text"]
+    gaps = {c.name: c.n_missing for c in columns if c.n_missing and c.use == "feature" and c.kind != "text"}
     if gaps:
-        shares = [f"{quoted(c.name)} {c.n_missing / n:.1%}" for c in sorted(gaps, key=lambda c: -c.n_missing)]
-        notes.append(f"missing values filled with the median and marked by a column of their own: {listed(shares, 8)}")
+        notes.append(gap_note(gaps, n))
     notes += [f"{quoted(c.name)}: {c.note}" for c in columns if c.is_remarkable]
     return notes
 

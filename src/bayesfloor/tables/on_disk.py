@@ -15,11 +15,12 @@ import numpy as np
 
 from .._types import Codes, RowNumbers, Values
 from ..errors import BayesfloorWarning, DataError, ParameterError
+from ..rows.gaps import unlabelled_note
 from ..utils.checks import brief
 from .columns import Column
 from .encoder import Surprises, TableEncoding, identifier_warning, learn_encoding
 from .open import check_fits, n_rows_of, open_table
-from .selection import ChosenColumns, DrawnRows, RawTable, chosen_columns, draw_rows, labels_of_file, unlabelled_note
+from .selection import ChosenColumns, DrawnRows, RawTable, chosen_columns, draw_rows, labels_of_file
 from .table_file import TableFile
 from .target import Labels, check_labels, class_notes
 

@@ -13,6 +13,7 @@ import pandas as pd
 
 from .._types import Codes, Counts, RowNumbers, Values
 from ..errors import DataError, ParameterError
+from ..rows.gaps import unlabelled_note
 from ..utils.checks import brief, check_seed, check_whole, listed
 from ..utils.parallel import Progress
 from .columns import present_text, quoted
@@ -35,7 +36,6 @@ __all__ = [
     "raw_table",
     "rows_at_places",
     "select",
-    "unlabelled_note",
 ]
 
 _FEWEST = 5  # rows of a class; with fewer nothing can be estimated
@@ -267,11 +267,6 @@ def labels_of_file(file: TableFile, label: str, tell: Callable[[int], None] | No
                 tell(n_rows)
 
     return settle_labels(parts(), label, lambda frame: file.settle(frame, [label]))
-
-
-def unlabelled_note(n_unlabelled: int, n_rows: int) -> list[str]:
-    """What a reader should know of rows without a label."""
-    return [f"{n_unlabelled:,} of {n_rows:,} rows without a label dropped"] if n_unlabelled else []
 
 
 class DrawnRows(NamedTuple):
