@@ -32,7 +32,8 @@ print(table)
 
 # %%
 # Rows without a label are left out. A column that should not take part goes with ``drop=["year"]``, on the command
-# line with ``--drop year``.
+# line with ``--drop year``. A column whose type was not found out as you mean it gets it by
+# ``dtypes={"year": "categorical"}``, on the command line with ``--categorical year``.
 #
 # Estimate the floor
 # ------------------

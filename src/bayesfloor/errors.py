@@ -15,6 +15,11 @@ class _Printed(Exception):
 class DataError(_Printed, ValueError):
     """The data cannot be used as they are; the message says what, where, and what to do.
 
+    Attributes
+    ----------
+    lines : tuple of str
+        The message line by line where it is a list of several problems; empty otherwise.
+
     Examples
     --------
     >>> import bayesfloor as bf
@@ -23,6 +28,8 @@ class DataError(_Printed, ValueError):
         ...
     bayesfloor.errors.DataError: ...
     """
+
+    lines: tuple[str, ...] = ()
 
 
 class DataTypeError(_Printed, TypeError):

@@ -88,8 +88,12 @@ def write_bad_files(folder: Path) -> None:
     folder.joinpath("twice.csv").write_text("size,size,label\n1,2,x\n2,3,y\n")
     frame.assign(label="same").to_csv(folder / "one.csv", index=False)
     pd.DataFrame({"a": rng.normal(size=2500), "label": np.arange(2500) // 2}).to_csv(folder / "many.csv", index=False)
-    frame.assign(age=["12", "13", "old", "14"] * 20).to_csv(folder / "mixed.csv", index=False)
-    frame.assign(**{HOSTILE: ["1", "x", "2", "3"] * 20}).to_csv(folder / "hostile.csv", index=False)
+    frame.assign(age=["old" if row % 4 == 2 else f"{row / 7:.2f}" for row in range(80)]).to_csv(
+        folder / "mixed.csv", index=False
+    )
+    frame.assign(**{HOSTILE: ["x" if row % 4 == 2 else f"{row / 7:.2f}" for row in range(80)]}).to_csv(
+        folder / "hostile.csv", index=False
+    )
     pd.DataFrame({"y_pred": ["no"] * 79}).to_csv(folder / "short.csv", index=False)
     pd.DataFrame({"y_true": ["no"], "y_pred": ["maybe"]}).to_csv(folder / "foreign.csv", index=False)
     pd.DataFrame({"a": [1], "b": [2]}).to_csv(folder / "neither.csv", index=False)
@@ -255,12 +259,49 @@ def test_notes_are_one_line_each_and_quiet_silences_them(folder, capsys) -> None
     _, out, err = run(capsys, "estimate", "data.csv", "--target", "label", *FAST)
     assert err == (
         "bayesfloor: note: 'id' looks like an identifier and is left out: an identifier tells rows apart, not classes; "
-        "to use numbers all the same, name ALL the columns to use, these among them (keep, --keep)\n"
+        "to use numbers anyway: --numeric id (in Python dtypes={'id': 'numeric'})\n"
     )
     _, quiet, err = run(capsys, "estimate", "data.csv", "--target", "label", "--quiet", *FAST)
     assert err == ""
     assert out.endswith(quiet)
     assert quiet.startswith("floor")
+
+
+def test_columns_are_what_the_user_says(folder, capsys) -> None:
+    frame = frame_of().assign(
+        zip=["02134", "2134", "10001", "94105"] * 20,
+        said=["good value", "poor"] * 40,
+        day=[f"202401{1 + row % 28:02d}" for row in range(80)],
+        number=np.arange(80),
+    )
+    frame.to_csv("data.csv", index=False)
+    stated = ["--categorical", "zip", "--text", "said", "--date", "day", "--numeric", "number"]
+    status, out, err = run(capsys, "estimate", "data.csv", "--target", "label", *stated, *FAST)
+    assert (status, err) == (0, "")
+    kinds = {line.split()[0]: line.split()[1] for line in out.splitlines() if len(line.split()) > 1}
+    wanted = {"zip": "categorical", "said": "text", "day": "date", "number": "numeric"}
+    assert {name: kinds[name] for name in wanted} == wanted
+    assert "4 levels; stated categorical" in out, "02134 is not 2134"
+    model = ["--error", "0.1", "--n-test", "50"]
+    for name, more in (
+        ("report", []),
+        ("compare", model),
+        ("gate", model),
+        ("plan", []),
+        ("columns", []),
+        ("noise", []),
+    ):
+        status, _, err = run(capsys, name, "data.csv", "--target", "label", "--date", "colour", *more)
+        assert (status, err.count("\n")) == (2, 1)
+        assert "column 'colour' is stated to hold dates, but 80 of its values are none, the first " in err
+    for options, message in (
+        ("--text zip --numeric zip", "'zip' is stated to be text and numeric"),
+        ("--text zip,said --numeric said", "'said' is stated to be text and numeric"),
+        ("--text zpi", "no column 'zpi' (dtypes, --text): did you mean 'zip'"),
+        ("--numeric label", "'label' is the target"),
+    ):
+        status, _, err = run(capsys, "estimate", "data.csv", "--target", "label", *options.split())
+        assert (status, message in err) == (2, True), err
 
 
 def test_hostile_names_and_labels(folder, capsys) -> None:
@@ -501,13 +542,20 @@ def test_no_header(folder, capsys) -> None:
     assert (status, "header is for CSV and TSV" in err) == (2, True)
 
 
-def test_all_problems_on_one_line(folder, capsys) -> None:
-    said = ["7%", "0.07"] * 40
-    frame_of().assign(age=["12", "13", "old", "14"] * 20, said=said).to_csv("bad.csv", index=False)
-    status, _, err = run(capsys, "report", "bad.csv", "--target", "label")
-    assert (status, err.count("\n")) == (2, 1)
-    assert "bad.csv has 2 problems: 1. column 'age'" in err
-    assert "--drop age,said (" in err
+@pytest.mark.parametrize("name", ["estimate", "report", "plan"])
+def test_each_problem_has_a_line(folder, capsys, name: str) -> None:
+    age = ["old" if row % 4 == 2 else f"{row / 7:.2f}" for row in range(80)]
+    frame = frame_of().assign(age=age, **{"sa\nid": ["7%", "0.07"] * 40})
+    frame.to_csv("bad.csv", index=False)
+    status, out, err = run(capsys, name, "bad.csv", "--target", "label", "--drop", "nothing")
+    assert (status, out) == (2, "")
+    lines = err.splitlines()
+    assert lines[0] == "bayesfloor: error: bad.csv has 3 problems:"
+    assert lines[1].startswith("  1. bad.csv has no column 'nothing' (drop)")
+    assert lines[2].startswith("  2. column 'age' mixes")
+    assert lines[3].startswith("  3. column 'sa\\nid' has numbers that are not all written alike")
+    assert lines[4].startswith("  to leave out all of these columns: --drop ")
+    assert len(lines) == 5
 
 
 def test_predictions_may_be_called_none(folder, capsys, monkeypatch) -> None:

@@ -209,6 +209,13 @@ def test_new_gaps_are_filled_and_counted() -> None:
         (["2020-01-01", "2020-03-02"], ["2020-01-02", "2020-13-01"], "'2020-13-01' in row 101, but dates written as"),
         (["03/04/2021", "12/11/2021"], [None, "25/12/2021"], "'25/12/2021' in row 101, but dates written as %m/%d/%Y"),
         (list(pd.date_range("2020", periods=3)), [1, 2], "holds '1' in row 100, but dates"),
+        (
+            list(pd.date_range("2020", periods=3)),
+            list(pd.date_range("2020", periods=2, tz="UTC")),
+            "in row 100, but times without a time zone",
+        ),
+        (["2020-01-01", "2020-03-02"], ["2020-01-02T10:00Z"], "in row 100, but times without a time zone"),
+        (["2020-01-01T10:00Z", "2020-03-02T10:00Z"], ["2020-01-02"], "in row 100, but times with a time zone"),
         (list(pd.to_timedelta([1, 2, 3], unit="D")), ["x", "y"], "holds 'x' in row 100, but differences of times"),
         (pd.Categorical(list("aab"), list("ab"), ordered=True), ["a", "c"], "holds 'c' in row 101, but ranks from a"),
     ],

@@ -250,7 +250,7 @@ def test_what_is_delayed_is_small_and_can_be_sent() -> None:
 def test_bad_input_is_refused_as_in_memory() -> None:
     frame = frame_of().assign(one="x", none=None, measured=lambda f: f["size"] * 2)
     frame["infinite"] = np.where(np.arange(230) == 50, np.inf, frame["size"])
-    frame["mixed"] = np.where(np.arange(230) == 200, "tall", frame["count"].astype(str))
+    frame["mixed"] = np.where(np.arange(230) == 200, "tall", frame["size"].astype(str))
     there = in_partitions(frame, UNEVEN)
     usual = ["size", "colour"]
     for options in (
@@ -314,3 +314,13 @@ def test_empty_partitions_are_told() -> None:
     table = encode_on_dask(in_partitions(frame_of(), [0, 0, 100, 230, 230]), target="label", ask=ask)
     assert table.notes[-1] == "2 of 4 partitions are empty"
     assert table.n_rows == 230
+
+
+def test_stated_types_hold_in_every_partition() -> None:
+    frame = frame_of()[["size", "label"]].assign(grade=np.arange(230) % 5, day=20240101 + np.arange(230) % 28)
+    there = in_partitions(frame, UNEVEN)
+    options = {"target": "label", "dtypes": {"grade": "categorical", "day": "date"}}
+    whole = table_from_frame(frame, **options)
+    table = encode_on_dask(there, ask=ask, **options)
+    assert table.features == whole.features
+    np.testing.assert_array_equal(np.concatenate([part[0] for part in ask(table.partitions)]), whole.X)

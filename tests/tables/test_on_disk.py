@@ -324,3 +324,19 @@ def test_arrays_stay_on_disk(tmp_path, monkeypatch) -> None:
     (tmp_path / "d.npz").rename(tmp_path / "d.npy")
     with pytest.raises(DataError, match=r"name it \.npz"):
         open_table(tmp_path / "d.npy")
+
+
+def test_stated_types_hold_in_every_part(tmp_path) -> None:
+    frame = frame_of(700)[["size", "label"]].assign(
+        zip=[f"{row % 7:05d}" if row % 2 else str(row % 7) for row in range(700)],
+        day=[20240101 + row % 28 for row in range(700)],
+    )
+    path = written(frame, tmp_path / "t.csv")
+    options = {"target": "label", "dtypes": {"zip": "categorical", "day": "date"}}
+    whole = read_table(path, **options)
+    table = encode_to_disk(path, tmp_path / "a", sample_rows=200, **options)
+    assert table.features == whole.features
+    np.testing.assert_array_equal(rows_of(table), whole.X)
+    assert {"zip=00003", "zip=3"} <= set(table.features)
+    with pytest.raises(DataError, match="no column 'zpi'"):
+        encode_to_disk(path, tmp_path / "b", target="label", dtypes={"zpi": "text"})

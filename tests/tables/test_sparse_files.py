@@ -137,7 +137,7 @@ def test_damaged_and_incomplete_files(saved) -> None:
     whole = (folder / "a.npz").read_bytes()
     with pytest.raises(ParameterError, match="no labels beside its sparse rows"):
         read_table(folder / "a.npz")
-    with pytest.raises(ParameterError, match="leave out drop and keep"):
+    with pytest.raises(ParameterError, match="leave out drop, keep and dtypes"):
         read_table(folder / "a.svm", drop=["column 1"])
     (folder / "c.npz").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(DataError, match=r"c.npz"):

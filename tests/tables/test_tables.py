@@ -283,7 +283,10 @@ def test_identifiers_are_left_out_with_a_warning(frame) -> None:
     frame["code"] = [f"A{i}" for i in range(n)]
     frame["number"] = np.arange(n) + 1000
     frame["weight"] = np.random.default_rng(0).permutation(n) * 3
-    told = "'customerId', 'code', 'number' look like identifiers.*name ALL the columns to use.*--keep"
+    told = (
+        "'customerId', 'code', 'number' look like identifiers.*"
+        "to use numbers anyway: --numeric customerId,number .in Python dtypes"
+    )
     with pytest.warns(BayesfloorWarning, match=told):
         table = table_from_frame(frame, target="label")
     assert {n for n, kind in kinds(table).items() if kind == "identifier"} == {"customerId", "code", "number"}
@@ -420,6 +423,160 @@ def test_labels_keep_their_kind() -> None:
     assert labels([HOSTILE, "b", HOSTILE, "b"]).tolist() == [HOSTILE, "b", HOSTILE, "b"]
 
 
+# --- what columns are said to be ----------------------------------------------------------------------------
+
+
+def tickets(n: int = 200) -> pd.DataFrame:
+    """Like those of the Titanic: most are numbers, shared by a few; others have letters before the number."""
+    rng = np.random.default_rng(0)
+    number = rng.integers(100_000, 400_000, 90)[rng.integers(0, 90, n)]
+    ticket = [f"PC {value}" if value % 4 == 0 else str(value) for value in number.tolist()]
+    return pd.DataFrame({"ticket": ticket, "deck": ["1", "2", "B", "B", "5"] * (n // 5), "label": np.arange(n) % 2})
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.parquet", "t.arff", "frame", "string", "polars"])
+def test_numbers_and_text_mixed_become_categories(tmp_path, name: str) -> None:
+    frame = tickets()
+    if name == "frame":
+        table = table_from_frame(frame, target="label")
+    elif name == "string":
+        table = table_from_frame(frame.astype({"ticket": "string", "deck": "string"}), target="label")
+    elif name == "polars":
+        table = table_from_frame(pl.DataFrame({column: frame[column].to_list() for column in frame}), target="label")
+    elif name == "t.arff":
+        lines = [",".join(f"'{cell}'" for cell in row) for row in frame.astype(str).to_numpy().tolist()]
+        head = "@relation t\n@attribute ticket string\n@attribute deck string\n@attribute label {0,1}\n@data\n"
+        table = read_table(write(tmp_path / name, head + "\n".join(lines)), target="label")
+    else:
+        write_as(frame, tmp_path / name)
+        table = read_table(tmp_path / name, target="label")
+    assert kinds(table) == {"ticket": "categorical", "deck": "categorical"}
+    assert [feature for feature in table.features if "deck" in feature] == ["deck=1", "deck=2", "deck=5", "deck=B"]
+    assert "'deck': 4 levels; mixes numbers and text, taken for categories" in table.notes
+    assert any(note.startswith("'ticket': ") and "mixes numbers and text" in note for note in table.notes)
+
+
+def test_a_declared_type_is_honoured(tmp_path) -> None:
+    values = ["tall" if row % 3 == 2 else f"{row / 7:.2f}" for row in range(60)]  # refused where nothing is declared
+    frame = pd.DataFrame({"a": values, "grade": np.arange(60) % 5, "label": np.arange(60) % 2})
+    declared = frame.astype({"a": "string", "grade": "category"})
+    declared.drop(columns="grade").to_parquet(tmp_path / "t.parquet")  # which does not keep categories that are numbers
+    assert kinds(read_table(tmp_path / "t.parquet", target="label")) == {"a": "categorical"}
+    declared.to_feather(tmp_path / "t.feather")
+    arff = "@relation t\n@attribute a string\n@attribute grade {0,1,2,3,4}\n@attribute label {0,1}\n@data\n"
+    lines = [",".join(map(str, row)) for row in frame.to_numpy().tolist()]
+    write(tmp_path / "t.arff", arff + "\n".join(lines))
+    for table in (
+        table_from_frame(declared, target="label"),
+        *(read_table(tmp_path / name, target="label") for name in ("t.feather", "t.arff")),
+    ):
+        assert kinds(table) == {"a": "categorical", "grade": "categorical"}
+        assert "grade=3" in table.features
+    digits = pd.DataFrame({"a": pd.array(["1", "2", "7"] * 20, dtype="string"), "label": np.arange(60) % 2})
+    assert kinds(table_from_frame(digits, target="label")) == {"a": "numeric"}
+
+
+STATED = {"zip": "categorical", "words": "text", "amount": "numeric", "when": "date", "id": "numeric"}
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.parquet", "frame"])
+@pytest.mark.parametrize("max_rows", [None, 50])
+def test_stated_types(tmp_path, name: str, max_rows) -> None:
+    frame = pd.DataFrame(
+        {
+            "zip": ["02134", "2134", "10001", None] * 15,
+            "words": ["red", "blue"] * 30,
+            "amount": [f"{row}" for row in range(60)],
+            "when": [f"202401{1 + row % 28:02d}" for row in range(60)],
+            "id": np.arange(60) * 3,
+            "label": np.arange(60) % 2,
+        }
+    )
+    options = {"target": "label", "dtypes": STATED, "max_rows": max_rows}
+    if name == "frame":
+        table = table_from_frame(frame, **options)
+    else:
+        write_as(frame, tmp_path / name)
+        table = read_table(tmp_path / name, **options)
+    found = {"zip": "categorical", "words": "text", "amount": "numeric", "when": "date", "id": "numeric"}
+    assert kinds(table) == found
+    assert {"zip=02134", "zip=10001", "zip=2134", "zip missing", "id", "when (days)"} <= set(table.features)
+    assert table.sparse is not None
+    assert table.X[:, table.features.index("when (days)")].min() == pd.Timestamp("2024-01-01").timestamp() / 86400
+    assert "'id': stated numeric" in table.notes
+
+
+def test_stated_numbers_are_categories_by_their_value() -> None:
+    frame = pd.DataFrame({"a": [1.0, 2.0, np.nan, 3.0] * 15, "b": [0.5, 1.5] * 30, "label": np.arange(60) // 30})
+    table = table_from_frame(frame, target="label", dtypes={"a": "categorical", "b": "categorical"})
+    assert table.features == ("a=1", "a=2", "a=3", "a missing", "b=1.5")
+    result = estimate(frame, target="label", dtypes={"a": "text"}, effort="fast", n_jobs=1)
+    assert "'a': words, pairs of words, runs of characters; stated text" in result.notes
+
+
+def test_values_that_are_not_what_is_stated(frame) -> None:
+    frame["mixed"] = ["3", "4", "soon", "?"] * 15
+    for stated, message in (
+        (
+            {"mixed": "numeric"},
+            "'mixed' is stated to hold numbers, but 15 of its values are none, the first 'soon' in row 3",
+        ),
+        ({"mixed": "date"}, "'mixed' is stated to hold dates, but 45 of its values are none, the first '3' in row 1"),
+        ({"siez": "numeric"}, "no column 'siez' .dtypes, --numeric.: did you mean 'size'"),
+        ({"size": "number"}, "dtypes must be a mapping of columns to 'categorical'.*; got 'number' for 'size'"),
+        ({"label": "text"}, "'label' is the target"),
+        (["size"], "dtypes must be a mapping"),
+    ):
+        with refused(message):
+            table_from_frame(frame, target="label", dtypes=stated)
+    table = table_from_frame(frame, target="label")
+    assert kinds(table)["mixed"] == "categorical"
+    for rows in (table, np.zeros((60, 2)), frame[["size"]].to_numpy().tolist()):
+        with refused("dtypes"):
+            estimate(rows, None if rows is table else frame["label"], dtypes={"size": "numeric"})
+
+
+# --- time zones ---------------------------------------------------------------------------------------------
+
+
+def test_times_with_and_without_a_zone_are_not_mixed(tmp_path) -> None:
+    naive = [pd.Timestamp("2024-01-01 10:00") + pd.Timedelta(hours=row) for row in range(60)]
+    half = [time if row % 2 else time.tz_localize("UTC") for row, time in enumerate(naive)]
+    message = (
+        "column 'when' mixes times with and without a time zone .'2024-01-01 10:00:00.00:00' in row 1 and "
+        "'2024-01-01 11:00:00' in row 2.: give all of them a zone, or none"
+    )
+    frame = pd.DataFrame(
+        {"size": np.arange(60) ** 2.0, "when": pd.Series(half, dtype=object), "label": np.arange(60) % 2}
+    )
+    python = frame.assign(when=pd.Series([time.to_pydatetime() for time in half], dtype=object))
+    text = frame.assign(when=[str(time) for time in half])
+    for mixed in (frame, python, text):
+        with refused(message):
+            table_from_frame(mixed, target="label")
+    for name in ("t.csv", "t.jsonl", "t.parquet"):
+        write_as(text, tmp_path / name)
+        for max_rows in (None, 40):
+            with refused("'when' mixes times with and without a time zone"):
+                read_table(tmp_path / name, target="label", max_rows=max_rows)
+    with refused("'when' mixes times"):
+        estimate(frame, target="label", effort="fast")
+
+
+def test_times_of_several_zones_are_compared_in_utc() -> None:
+    start = pd.Timestamp("2024-01-01 10:00", tz="UTC")
+    times = [(start + pd.Timedelta(hours=row)).tz_convert("Asia/Tokyo" if row % 2 else "UTC") for row in range(60)]
+    days = [time.timestamp() / 86400 for time in times]
+    for column in (
+        pd.Series(times, dtype=object),
+        [time.isoformat() for time in times],
+        pd.Series([*times[:-1], None]),
+    ):
+        table = table_from_frame(pd.DataFrame({"when": column, "label": np.arange(60) % 2}), target="label")
+        assert kinds(table) == {"when": "date"}
+        np.testing.assert_allclose(table.X[:59, 0], days[:59], rtol=0, atol=1e-9)
+
+
 def test_hostile_names_stay_text(tmp_path) -> None:
     names = [HOSTILE, "a\x1b[31m", "=1+1", "'; drop table", "né 名前"]
     rng = np.random.default_rng(0)
@@ -491,14 +648,20 @@ def test_late_faults_of_a_file(tmp_path, frame) -> None:
         read_table(tmp_path / "l.npz")
 
 
+SIGN = ["tall" if row % 3 == 2 else f"{row / 7:.2f}" for row in range(60)]  # one word beside forty numbers
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (["1", "2", "tall", "4"] * 15, "column 'bad' mixes numbers and text, the first text is 'tall' in row 3"),
+        (SIGN, "'bad' mixes numbers and text, the first text is 'tall' in row 3.*--categorical bad or --text bad"),
         (["7%", "0.07", "9%"] * 20, "not all written alike .'7%' in row 1 and '0.07' in row 2.: write them in one way"),
         (["1,234.56", "12.345,60", "7"] * 20, "alike .'1,234.56' in row 1 and '12.345,60' in row 2."),
         (["$5", "6", "£7"] * 20, "alike .'[$]5' in row 1 and '£7' in row 3."),
-        (["$1,200", "ask", "$900"] * 20, "'bad' mixes numbers and text, the first text is 'ask' in row 2"),
+        (
+            [f"${row + 0.5}" for row in range(59)] + ["ask"],
+            "'bad' mixes numbers and text, the first text is 'ask' in row 60",
+        ),
         ([1.0, np.inf, -np.inf] * 20, "holds 40 infinite values, the first in row 2"),
         ([[1, 2]] * 60, "holds a list in row 1"),
         ([1j] * 60, "complex"),

@@ -146,7 +146,7 @@ def faulty() -> pd.DataFrame:
     return pd.DataFrame(
         {
             "size": rng.normal(size=60),
-            "age": ["12", "13", "old", "14"] * 15,
+            "age": ["old" if row % 4 == 2 else str(20 + row) for row in range(60)],
             "said": ["7%", "0.07", "9%"] * 20,
             "far": [np.inf, *rng.normal(size=59)],
             "price": rng.normal(size=60),

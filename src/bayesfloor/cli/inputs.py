@@ -23,7 +23,7 @@ from ..bounds.soft_labels import (
 from ..errors import DataError, ParameterError
 from ..floor.result import FloorResult
 from ..tables.columns import is_identifier, present_text
-from ..tables.selection import RawTable, raw_table
+from ..tables.selection import DTYPES, RawTable, raw_table
 from ..tables.table import Table
 from ..tables.target import labels_from
 from ..utils.checks import listed
@@ -92,6 +92,7 @@ def read_pictures_of(options: Namespace, progress: Any) -> Any:
         return None
     given = {"--target": options.target, "--drop": options.drop, "--keep": options.keep, "--groups": options.groups}
     given |= {"--header": options.header, "--max-rows": options.max_rows}
+    given |= {f"--{kind}": getattr(options, kind, []) for kind in DTYPES}
     wrong = [name for name, value in given.items() if value not in (None, [])]
     if wrong:
         raise ParameterError(f"{Path(options.file).name} holds pictures, not columns: leave out {', '.join(wrong)}")

@@ -28,13 +28,14 @@ _EXAMPLES = """start here:
   bayesfloor gate data.csv --target label --error 0.143 --n-test 2000        # the same as an exit status, for pipelines
 
 Each command explains itself: bayesfloor estimate --help
-Exit status: 0 done, 2 bad input (one line says what), 130 interrupted, 143 terminated; of gate also 3, 4 and 5.
+Exit status: 0 done, 2 bad input (a line for each problem), 130 interrupted, 143 terminated; of gate also 3, 4 and 5.
 """
 _EXAMPLES_OF = {
     "estimate": """examples:
   bayesfloor estimate data.csv --target label
   bayesfloor estimate data.parquet --target -1 --drop id,name     # -1 is the last column, 0 the first
   bayesfloor estimate visits.csv --target outcome --groups patient
+  bayesfloor estimate data.csv --target label --categorical zip,ward --text notes   # what columns are, if not found out
   bayesfloor estimate data.csv --target label --json > floor.json # to be used again: compare --result floor.json
   bayesfloor estimate embeddings.npz                              # arrays X and y
   bayesfloor estimate photos/ --size 32                           # a sub-folder of pictures for each class
@@ -231,7 +232,7 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("after", metavar="AFTER", help="JSON of the second")
     _setting(one, "confidence")
     one = command("scores", "the floor from your own model's out-of-sample scores")
-    _table_options(one)
+    _table_options(one, types=False)
     _estimate_options(one, priors=False)
     one = command("labels", "the floor from soft labels, votes or several annotators")
     one.add_argument("file", metavar="VOTES", help="table with one row per item")
@@ -271,10 +272,18 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _table_options(one: argparse.ArgumentParser, *, needed: bool = True) -> None:
+def _table_options(one: argparse.ArgumentParser, *, needed: bool = True, types: bool = True) -> None:
     one.add_argument("file", metavar="FILE", help="the table", nargs=None if needed else "?")
     one.add_argument("--target", metavar="COL", help="column of the labels: name or position (0, 1, ... or -1)")
     _column_options(one)
+    if types:
+        for name, text in (
+            ("categorical", "these columns are categories, whatever they look like (repeat, or join by commas)"),
+            ("text", "these are free text, to be counted by words"),
+            ("numeric", "these are numbers, also where they look like an identifier"),
+            ("date", "these are dates"),
+        ):
+            one.add_argument(f"--{name}", action="append", default=[], metavar="COL", help=text)
     one.add_argument("--groups", metavar="COL", help="rows with the same value belong together (one patient, say)")
     one.add_argument(
         "--header",
@@ -383,7 +392,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         about = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
         return _refuse(about)
     except (ValueError, TypeError, ClusterError) as error:
-        return _refuse(str(error))
+        return _refuse(str(error), getattr(error, "lines", ()))
     except Exception as error:  # nobody who asks for a floor should have to read a traceback
         _refuse(f"this should not have happened: {type(error).__name__}: {error}")
         return 1
@@ -433,8 +442,10 @@ def _show_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> 
         print(f"bayesfloor: note: {_one_line(str(message))}", file=sys.stderr)
 
 
-def _refuse(message: str) -> int:
-    print(f"bayesfloor: error: {_one_line(message)}", file=sys.stderr)
+def _refuse(message: str, lines: Sequence[str] = ()) -> int:
+    """Say what is wrong on one line; several problems, which come as lines, on one line each."""
+    first, *others = lines or [message]
+    print("\n  ".join([f"bayesfloor: error: {_one_line(first)}", *map(_one_line, others)]), file=sys.stderr)
     return 2
 
 

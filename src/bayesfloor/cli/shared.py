@@ -9,6 +9,7 @@ from typing import Any
 
 from .._text import printed
 from ..errors import ParameterError
+from ..tables.selection import DTYPES
 from ..tables.table import read_table
 from ..utils.files import check_writable, write_file
 from ..utils.progress import TerminalProgress
@@ -18,6 +19,7 @@ __all__ = [
     "check_output",
     "confidence",
     "deliver",
+    "dtypes_of",
     "floor_in_blocks",
     "floor_of",
     "pictures_of",
@@ -46,8 +48,19 @@ def read_rows(options: Namespace) -> Any:
             max_rows=options.max_rows,
             random_state=_seed(options),
             header=options.header,
+            dtypes=dtypes_of(options),
             progress=progress,
         )
+
+
+def dtypes_of(options: Namespace) -> dict[str, str] | None:
+    """What the options say that columns are; None if nothing."""
+    found: dict[str, str] = {}
+    for kind in DTYPES:
+        for column in getattr(options, kind, ()):
+            if found.setdefault(column, kind) != kind:
+                raise ParameterError(f"{column!r} is stated to be {found[column]} and {kind}: state it once")
+    return found or None
 
 
 def pictures_of(options: Namespace) -> Any:
@@ -117,7 +130,7 @@ def _file_rows(options: Namespace) -> Any:
     """The rows of the file, not read yet."""
     from ..floor.rows import FileRows
 
-    return FileRows(Path(options.file), options.target, options.drop, options.keep, options.header)
+    return FileRows(Path(options.file), options.target, options.drop, options.keep, options.header, dtypes_of(options))
 
 
 def reads_in_blocks(options: Namespace) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 
 from .._text import printed
 from ..errors import ParameterError
+from ..tables.selection import DTYPES
 from ..tables.table import Table, read_table
 from ..utils.checks import listed
 from ..utils.files import write_file
@@ -151,6 +152,7 @@ def _refuse_options_of_files(options: Namespace) -> None:
         "--drop": options.drop,
         "--keep": options.keep,
         "--groups": options.groups,
+        **{f"--{kind}": getattr(options, kind, []) for kind in DTYPES},
         "--header": options.header,
         "--max-rows": options.max_rows,
         "--priors": options.priors,

@@ -57,6 +57,7 @@ def estimate(
     y: Any = None,
     *,
     target: Any = None,
+    dtypes: Mapping[str, str] | None = None,
     kind: str | None = None,
     classifiers: Sequence[Any] | Mapping[str, Any] = (),
     groups: Any = None,
@@ -92,6 +93,8 @@ def estimate(
         NaN) are dropped, and a note says how many.
     target : str or int, optional
         Column of the labels in a file or frame, by name or position.
+    dtypes : mapping of str to {"categorical", "text", "numeric", "date"}, optional
+        What columns of a file or frame are, where it is not to be inferred: see `read_table`.
     kind : {None, "images", "texts"}
         Of rows that are no columns yet: "images", an array of shape (N, H, W), (N, H, W, 3) or (N, 3, H, W); "texts",
         which lists of them do not need. What the library sees of them is learned without labels from rows that are not
@@ -156,7 +159,7 @@ def estimate(
         kind=kind,
     )
     codes = check_codes(ignore)
-    with open_rows(X, y, target, groups, request, run) as rows, one_blas_thread:
+    with open_rows(X, y, target, groups, request, run, dtypes) as rows, one_blas_thread:
         result = estimate_rows(rows, request, run)[0]
         return replace(result.mute(codes), index=rows.index, source=rows.source)
 

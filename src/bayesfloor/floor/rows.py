@@ -6,7 +6,7 @@ Rows are always blocks: an array in memory, rows of a file, or the partitions of
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -38,13 +38,14 @@ __all__ = ["FileRows", "frame_index", "named_labels", "number_rows", "open_rows"
 
 @dataclass(frozen=True)
 class FileRows:
-    """A table in a file; `drop`, `keep` and `header` as in `read_table`."""
+    """A table in a file; `drop`, `keep`, `header` and `dtypes` as in `read_table`."""
 
     path: Path
     target: str | int | None = None
     drop: Sequence[str] = ()
     keep: Sequence[str] = ()
     header: bool | None = None
+    dtypes: Mapping[str, str] | None = None
 
     def is_large(self, run: Run) -> bool:
         """Whether reading it whole would take too much of the memory."""
@@ -57,7 +58,9 @@ class FileRows:
 
 
 @contextmanager
-def open_rows(X: Any, y: Any, target: Any, groups: Any, request: Request, run: Run) -> Iterator[LabelledRows]:
+def open_rows(
+    X: Any, y: Any, target: Any, groups: Any, request: Request, run: Run, dtypes: Any = None
+) -> Iterator[LabelledRows]:
     """Rows as the user gave them, checked; what was opened for them is closed at the end."""
     y, target = named_labels(X, y, target)
     if y is None:
@@ -67,15 +70,17 @@ def open_rows(X: Any, y: Any, target: Any, groups: Any, request: Request, run: R
         X, y, request, remarks, files = _given_pictures(X, y, target, request)
     else:
         files = None
+    if dtypes is not None and (files is not None or not _has_named_columns(X, target)):
+        raise ParameterError("dtypes names columns of a file or a frame, of a Dask frame with target: leave it out")
     if isinstance(X, str | os.PathLike) and y is None:
-        X = FileRows(Path(X), target)
+        X = FileRows(Path(X), target, dtypes=dtypes)
     _check_all_are_learned_from(groups, run)
     if request.kind is not None and (is_dask(X) or run.cluster is not None):
         raise ParameterError(f"kind={request.kind!r} works on this machine alone: leave out the cluster")
     if run.cluster is not None and is_sparse_or_text(X.path if isinstance(X, FileRows) else X):
         raise ParameterError("sparse rows and texts are worked on on this machine alone: leave out the cluster")
     if is_dask(X) or run.cluster is not None:
-        with _rows_on_cluster(X, y, target, groups, request, run) as rows:
+        with _rows_on_cluster(X, y, target, groups, request, run, dtypes) as rows:
             yield rows
     elif groups is None and isinstance(X, FileRows) and X.is_large(run):
         with tempfile.TemporaryDirectory(prefix="bayesfloor-") as folder:
@@ -89,7 +94,7 @@ def open_rows(X: Any, y: Any, target: Any, groups: Any, request: Request, run: R
     ):
         yield _mapped_rows(X, y, request, run)
     else:
-        rows = _rows_in_memory(X, y, target, groups, request, run)
+        rows = _rows_in_memory(X, y, target, groups, request, run, dtypes)
         yield rows if files is None else replace(rows, index=files, notes=(*remarks, *rows.notes))
 
 
@@ -127,7 +132,16 @@ def _check_all_are_learned_from(groups: Any, run: Run) -> None:
 # --- on this machine ----------------------------------------------------------------------------------------
 
 
-def _rows_in_memory(X: Any, y: Any, target: Any, groups: Any, request: Request, run: Run) -> LabelledRows:
+def _has_named_columns(X: Any, target: Any) -> bool:
+    """Whether types of columns can be stated."""
+    if is_dask(X):
+        return hasattr(X, "columns") and target is not None
+    return isinstance(X, str | os.PathLike) or hasattr(X, "columns")
+
+
+def _rows_in_memory(
+    X: Any, y: Any, target: Any, groups: Any, request: Request, run: Run, dtypes: Any = None
+) -> LabelledRows:
     notes: tuple[str, ...] = ()
     row_numbers, index = None, frame_index(X)
     if isinstance(X, FileRows):
@@ -135,14 +149,21 @@ def _rows_in_memory(X: Any, y: Any, target: Any, groups: Any, request: Request, 
 
         named = groups if isinstance(groups, str) else None
         X = read_table(
-            X.path, target=X.target, drop=X.drop, keep=X.keep, groups=named, header=X.header, progress=request.progress
+            X.path,
+            target=X.target,
+            drop=X.drop,
+            keep=X.keep,
+            groups=named,
+            header=X.header,
+            dtypes=X.dtypes,
+            progress=request.progress,
         )
-        target = None
+        target = dtypes = None
     source = X
     if target is not None or isinstance(X, str | os.PathLike) or hasattr(X, "columns"):
         from ..tables.table import as_arrays  # pandas: only where there is a table
 
-        X, y, groups, notes, row_numbers = as_arrays(X, y, target, groups)
+        X, y, groups, notes, row_numbers = as_arrays(X, y, target, groups, dtypes)
         _check_all_are_learned_from(groups, run)  # those of a Table
     # Tables are complete; in a sparse matrix 0 is what most entries are, and NaN no sign that people use.
     may_have_gaps = not hasattr(X, "columns") and not is_sparse(X)
@@ -278,6 +299,7 @@ def _rows_on_disk(file: FileRows, folder: str, request: Request, run: Run) -> La
         drop=file.drop,
         keep=file.keep,
         header=file.header,
+        dtypes=file.dtypes,
         random_state=request.seed,
         progress=request.progress,
     )
@@ -321,7 +343,9 @@ def _infinite(part: Part) -> tuple[int, int, int] | None:
 
 
 @contextmanager
-def _rows_on_cluster(X: Any, y: Any, target: Any, groups: Any, request: Request, run: Run) -> Iterator[LabelledRows]:
+def _rows_on_cluster(
+    X: Any, y: Any, target: Any, groups: Any, request: Request, run: Run, dtypes: Any
+) -> Iterator[LabelledRows]:
     """Rows on the workers of a cluster; where the library learns from all of them, they come here."""
     from ..rows.cluster import connect
     from ..rows.dask_blocks import Reader
@@ -330,7 +354,7 @@ def _rows_on_cluster(X: Any, y: Any, target: Any, groups: Any, request: Request,
         _check_sendable(request)
         reader = Reader(client, request.progress)
         if is_dask(X) or isinstance(X, FileRows):
-            rows = _dask_rows(X, y, target, groups, reader, request, run)
+            rows = _dask_rows(X, y, target, groups, reader, request, run, dtypes)
             with contextlib.closing(rows.blocks):
                 gathered = _gather(rows, request, run)
                 if gathered is rows:
@@ -338,14 +362,16 @@ def _rows_on_cluster(X: Any, y: Any, target: Any, groups: Any, request: Request,
                     return
             yield gathered
             return
-        rows = _rows_in_memory(X, y, target, groups, request, run)
+        rows = _rows_in_memory(X, y, target, groups, request, run, dtypes)
         if rows.n_fitted(request, run) < rows.blocks.n_samples:
             blocks = undo.enter_context(contextlib.closing(_send(rows, reader, run)))
             rows = replace(rows, blocks=blocks, client=client)
         yield rows
 
 
-def _dask_rows(X: Any, y: Any, target: Any, groups: Any, reader: "Reader", request: Request, run: Run) -> LabelledRows:
+def _dask_rows(
+    X: Any, y: Any, target: Any, groups: Any, reader: "Reader", request: Request, run: Run, dtypes: Any
+) -> LabelledRows:
     """Rows of a Dask collection, or of a file that the workers read."""
     from ..rows.dask_rows import delayed_rows
 
@@ -364,9 +390,10 @@ def _dask_rows(X: Any, y: Any, target: Any, groups: Any, reader: "Reader", reque
             "persist": reader.keep,
         }
         if isinstance(X, FileRows):
-            table = encode_file_on_dask(X.path, target=X.target, drop=X.drop, keep=X.keep, header=X.header, **options)
+            options |= {"target": X.target, "drop": X.drop, "keep": X.keep, "dtypes": X.dtypes}
+            table = encode_file_on_dask(X.path, header=X.header, **options)
         else:
-            table = encode_on_dask(X, target=target, **options)
+            table = encode_on_dask(X, target=target, dtypes=dtypes, **options)
         row_numbers, belonging = table.row_numbers, table.groups
         partitions, sizes, classes, notes = table.partitions, table.sizes, table.classes, table.notes
         names, n_rows = table.features, table.n_rows

@@ -17,7 +17,9 @@ _NUMERIC = ("numeric", "real", "integer")
 
 
 def parse_arff(lines: Iterable[str], name: str) -> pd.DataFrame:
-    """Frame of an ARFF file: nominal attributes as categories, numeric ones as float64, others as text.
+    """Frame of an ARFF file: nominal attributes as categories, numeric ones as float64, dates as text.
+
+    Strings are text too, of a type that says so.
 
     Parameters
     ----------
@@ -95,7 +97,8 @@ def _column(attribute: str, kind: str, cells: list[str | None], name: str) -> "p
                     f"{name}: attribute {attribute!r} is numeric, but holds {cell!r} in row {row + 1}"
                 ) from None
         return pd.Series(numbers)
-    return pd.Series(cells, dtype=object)
+    is_text = kind.lower().split()[0] == "string"
+    return pd.Series(cells, dtype=pd.StringDtype() if is_text else object)
 
 
 def _fields(text: str) -> list[str | None]:

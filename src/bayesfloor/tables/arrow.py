@@ -18,6 +18,7 @@ class ArrowFile(TableFile):
     def __init__(self, schema: Any, batches: Callable[[Sequence[str]], Iterator[Any]], name: str) -> None:
         self.names = tuple(schema.names)
         self._batches, self._name, self._schema = batches, name, schema
+        self.categories = tuple(field.name for field in schema if _is_dictionary(field.type))
 
     def frame(self, columns: Sequence[str], labels: Sequence[str] = ()) -> pd.DataFrame:
         parts = list(self.chunks(columns))
@@ -37,9 +38,10 @@ class ArrowFile(TableFile):
         for batch in _at_most(chunk_rows(len(columns)), self._batches(columns)):
             # Of the metadata nothing is needed, and damaged ones are parsed even where they are to be ignored.
             table = pa.Table.from_batches([batch]).select(list(columns)).replace_schema_metadata(None)
-            # Whole numbers stay whole where some are missing.
-            nullable = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}
-            yield self._plain(table).to_pandas(date_as_object=False, ignore_metadata=True, types_mapper=nullable.get)
+            # Whole numbers stay whole where some are missing, and text is declared to be text.
+            types = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}
+            types |= {pa.string(): pd.StringDtype(), pa.large_string(): pd.StringDtype()}
+            yield self._plain(table).to_pandas(date_as_object=False, ignore_metadata=True, types_mapper=types.get)
 
     def _plain(self, table: Any) -> Any:
         """Decimals as float64, and dictionaries unpacked: each batch may have its own."""
@@ -49,9 +51,16 @@ class ArrowFile(TableFile):
             kind = field.type
             if pa.types.is_decimal(kind):
                 table = table.set_column(i, field.name, table.column(i).cast(pa.float64()))
-            elif pa.types.is_dictionary(kind):
+            elif _is_dictionary(kind):
                 table = table.set_column(i, field.name, table.column(i).cast(kind.value_type))
         return table
+
+
+def _is_dictionary(kind: Any) -> bool:
+    """Whether a type is that of categories."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_dictionary(kind))
 
 
 def _at_most(rows: int, batches: Iterator[Any]) -> Iterator[Any]:

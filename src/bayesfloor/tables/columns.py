@@ -1,5 +1,6 @@
 """Columns of a table and their cells: as text, what is missing, and how they are named in messages."""
 
+import datetime
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from pandas.api import types
 
 from .._types import Codes, Floats, Mask, RowNumbers
 from ..errors import DataError
-from .written import is_written_number, odd_pair
+from .written import has_zone, is_written_number, odd_pair
 
 __all__ = [
     "MISSING_WORDS",
@@ -28,6 +30,7 @@ __all__ = [
     "quoted",
     "refuse_text",
     "shown",
+    "state_kind",
     "text_of",
 ]
 
@@ -150,20 +153,22 @@ def is_free_text(levels: "pd.Series[Any]", counts: RowNumbers) -> bool:
 
 
 def present_text(series: "pd.Series[Any]") -> "pd.Series[Any]":
-    """Values as text without spaces around it, and None for what is missing or a word for it."""
-    text = text_of(series)
+    """Values as text without spaces around it, and None for what is missing or a word for it; 1.0 is 1."""
+    text = text_of(series, is_whole=True)
     return text.where(~text.isin(MISSING_WORDS) & text.notna(), None)
 
 
-def text_of(series: "pd.Series[Any]") -> "pd.Series[Any]":
-    """Values as text without spaces around it, and None for what is missing."""
+def text_of(series: "pd.Series[Any]", *, is_whole: bool = False) -> "pd.Series[Any]":
+    """Values as text without spaces around it, and None for what is missing; `is_whole`: 1.0 is written as 1."""
     values = series.astype(object)
     absent = series.isna()
-    cells = [None if gone else _as_text(value) for value, gone in zip(values, absent, strict=True)]
+    cells = [None if gone else _as_text(value, is_whole=is_whole) for value, gone in zip(values, absent, strict=True)]
     return pd.Series(cells, index=series.index, dtype=object)
 
 
-def _as_text(value: Any) -> str:
+def _as_text(value: Any, *, is_whole: bool = False) -> str:
+    if is_whole and isinstance(value, float) and abs(value) < 2**53 and value % 1 == 0:
+        return str(int(value))  # beside a missing value whole numbers come as 1.0, elsewhere as 1
     return (value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)).strip()
 
 
@@ -180,6 +185,13 @@ def shown(value: str) -> str:
 def leave_out(name: str) -> str:
     """What to do about a column that cannot be used."""
     return f"leave the column out (drop, --drop {name if name.isidentifier() else quoted(name)})"
+
+
+def state_kind(name: str) -> str:
+    """How to say what a column is where its values do not tell."""
+    option = name if name.isidentifier() else quoted(name)
+    in_python = f"dtypes={{{quoted(name)}: 'categorical'}}"
+    return f"say what it is (--categorical {option} or --text {option}; in Python {in_python})"
 
 
 class Texts(NamedTuple):
@@ -216,6 +228,45 @@ class Cells:
         texts = [None if gone or str(value).strip() in NO_CATEGORY else str(value) for value, gone in cells]
         return _texts(pd.Series(texts, dtype=object))
 
+    @property
+    def is_declared_text(self) -> bool:
+        """Whether its source says that the column is text: what pandas finds out by itself has another type."""
+        dtype = self.series.dtype
+        return isinstance(dtype, pd.StringDtype) and dtype.na_value is pd.NA
+
+    @cached_property
+    def has_dates(self) -> bool:
+        """Whether the cells are dates, not texts that may be."""
+        if types.is_datetime64_any_dtype(self.series.dtype):
+            return True
+        present = self.series.dropna() if types.is_object_dtype(self.series.dtype) else self.series.iloc[:0]
+        return len(present) > 0 and isinstance(present.iloc[0], datetime.date)
+
+    @cached_property
+    def is_zoned(self) -> bool:
+        """Whether dates have a time zone, or texts that are dates; refused if some have and others have not."""
+        if types.is_datetime64_any_dtype(self.series.dtype):
+            return self.series.dt.tz is not None
+        if self.has_dates:
+            dates = self.series.to_numpy(dtype=object)
+            zoned = np.array([getattr(date, "tzinfo", None) is not None for date in dates], dtype=bool)
+            plain = np.array([isinstance(date, datetime.date) for date in dates], dtype=bool) & ~zoned
+            plain &= self.series.notna().to_numpy()
+        else:
+            codes, levels = self.texts
+            of_level = np.append(has_zone(levels), False)[codes]
+            zoned, plain = of_level & (codes >= 0), ~of_level & (codes >= 0)
+        if zoned.any() and plain.any():
+            found = [
+                f"{shown(str(self.series.iloc[at]))} in row {self.rows[at]}"
+                for at in (int(zoned.argmax()), int(plain.argmax()))
+            ]
+            raise DataError(
+                f"column {quoted(self.name)} mixes times with and without a time zone ({' and '.join(found)}): give "
+                f"all of them a zone, or none, or {leave_out(self.name)}"
+            )
+        return bool(zoned.any())
+
     @cached_property
     def level_numbers(self) -> Floats:
         """The texts as numbers, NaN where they are none."""
@@ -224,6 +275,18 @@ class Cells:
     def of_rows(self, of_levels: Floats) -> Floats:
         """A number for each text as a number for each row."""
         return np.append(of_levels, np.nan)[self.texts.codes]  # -1 finds the NaN
+
+    def unreadable(self, is_wrong: Mask, stated: str) -> DataError:
+        """The error for texts, of the distinct ones, that are not what the column was stated to be."""
+        codes, levels = self.texts
+        rows = np.flatnonzero(np.append(is_wrong, False)[codes])
+        what = {"numeric": "numbers", "date": "dates"}[stated]
+        none = f"{len(rows):,} of its values are none" if len(rows) > 1 else "one of its values is none"
+        first = f"the first {shown(levels[codes[rows[0]]])} in row {self.rows[rows[0]]}"
+        return DataError(
+            f"column {quoted(self.name)} is stated to hold {what}, but {none}, {first}: correct such values, empty "
+            "them if they mean a missing one, or state another type (categorical, text)"
+        )
 
     def unexpected(self, at: int, expected: str) -> DataError:
         """The error for a cell that the rows learned from gave no reason to expect."""
@@ -248,7 +311,8 @@ def refuse_text(cells: Cells) -> DataError:
         at = _first_row(cells, is_text)
         return DataError(
             f"column {quoted(cells.name)} mixes numbers and text, the first text is {shown(levels.iloc[codes[at]])} in "
-            f"row {cells.rows[at]}: correct it, empty it if it means a missing value, or {leave_out(cells.name)}"
+            f"row {cells.rows[at]}: correct it, empty it if it means a missing value, {state_kind(cells.name)}, or "
+            f"{leave_out(cells.name)}"
         )
     pair = odd_pair(levels)
     if pair is None:
@@ -257,8 +321,8 @@ def refuse_text(cells: Cells) -> DataError:
         f"{shown(text)} in row {cells.rows[_first_row(cells, (levels == text).to_numpy(dtype=bool))]}" for text in pair
     )
     return DataError(
-        f"column {quoted(cells.name)} has numbers that are not all written alike ({found}): write them in one way, or "
-        f"{leave_out(cells.name)}"
+        f"column {quoted(cells.name)} has numbers that are not all written alike ({found}): write them in one way, "
+        f"{state_kind(cells.name)}, or {leave_out(cells.name)}"
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from .._types import Floats, RowNumbers, Values
+from .._types import Counts, Floats, RowNumbers, Values
 from ..errors import DataError
 from ..rows.gaps import gap_note, median
 from ..rows.labels import encode_labels
@@ -30,7 +30,7 @@ from .open import free_memory
 from .problems import Problems
 from .recipes import TRUTHS, Dates, Durations, Levels, Numbers, Ranks, Reading, Recipe, Truths, WrittenNumbers
 from .selection import RawTable
-from .written import NumberForm, date_form, is_written_number, number_form
+from .written import NumberForm, date_form, dates_in_form, is_written_number, likeliest_date_form, number_form
 
 __all__ = [
     "Surprises",
@@ -44,8 +44,14 @@ __all__ = [
 ]
 
 _MOST_LEVELS = 30
+_NAMED = 5  # columns that a remedy names
 _GROUP_HINT = "repeats: if such rows belong together, name it as groups"
-_MIXED_SHARE = 0.5  # so many numbers among words, and the words are taken for mistakes
+_MIXED_SHARE = 0.5  # with so many numbers a column mixes numbers and text
+# Among many different numbers so few values that are none, or so few different ones, are taken for mistakes or for a
+# sign that the value is missing: as categories such a column would lose what its numbers say.
+_MISTAKES, _SIGNS = 0.05, 3
+_COUNTED = "words, pairs of words, runs of characters"
+_MIXED = "mixes numbers and text"
 
 
 # --- columns -------------------------------------------------------------------------------------------------
@@ -72,7 +78,13 @@ class _Found(NamedTuple):
 
 
 def encode_column(
-    series: "pd.Series[Any]", name: str, rows: RowNumbers, *, wanted: bool = False, texts: bool = False
+    series: "pd.Series[Any]",
+    name: str,
+    rows: RowNumbers,
+    *,
+    wanted: bool = False,
+    texts: bool = False,
+    stated: str | None = None,
 ) -> Encoded:
     """Kind of a column, and its numbers.
 
@@ -90,6 +102,8 @@ def encode_column(
         The user asked for this column by name: whole numbers that look like an identifier are kept.
     texts : bool
         Free text is kept as it is, to be counted; otherwise it is refused.
+    stated : {None, "categorical", "text", "numeric", "date", "declared"}
+        What the user says that the column is; "declared": its file says that it holds categories.
 
     Returns
     -------
@@ -103,7 +117,7 @@ def encode_column(
     ('categorical', ('risk=high', 'risk=low', 'risk=mid', 'risk missing'))
     """
     cells = Cells(series, name, rows)
-    found = _kind(cells, wanted)
+    found = _kind(cells, wanted) if stated is None else _stated_kind(cells, stated)
     if isinstance(found, _Found):
         return _learn(cells, found)
     if found.kind != "text":
@@ -148,17 +162,67 @@ def _kind(cells: Cells, wanted: bool) -> _Found | Column:
         repeats = is_called_id(name) and series.nunique() >= _MOST_LEVELS
         return _Found("numeric", Numbers(), _GROUP_HINT if repeats else "", repeats)
     if pd.api.types.is_datetime64_any_dtype(dtype):
-        return _Found("date", Dates())
+        return _Found("date", Dates(is_zoned=cells.is_zoned))
     if pd.api.types.is_timedelta64_dtype(dtype):
         return _Found("numeric", Durations(), "in days")
     return _kind_of_objects(cells, wanted)
+
+
+def _stated_kind(cells: Cells, stated: str) -> _Found | Column:
+    """A column that is what the user says; refused if its values cannot be read so."""
+    series, name = cells.series, cells.name
+    if stated == "declared":
+        return _categories(cells, declared=True)
+    codes, levels = cells.texts
+    n_missing = int((codes < 0).sum())
+    if not len(levels):
+        return Column(name, "empty", n_missing, 0, "left out", "no values")
+    if stated == "text":
+        return Column(name, "text", n_missing, len(levels), "feature", f"{_COUNTED}; stated text", is_remarkable=True)
+    if stated == "categorical":
+        is_category = isinstance(series.dtype, pd.CategoricalDtype)
+        found = _kind(cells, wanted=True) if is_category else _categories(cells, declared=False)
+        assert isinstance(found, _Found)
+    elif stated == "date":
+        found = _stated_dates(cells)
+    else:
+        found = _stated_numbers(cells)
+    note = "; ".join(note for note in (found.note, f"stated {stated}") if note)
+    return found._replace(note=note, is_remarkable=True)
+
+
+def _stated_numbers(cells: Cells) -> _Found:
+    dtype, levels = cells.series.dtype, cells.texts.levels
+    if pd.api.types.is_timedelta64_dtype(dtype):
+        return _Found("numeric", Durations(), "in days")
+    if pd.api.types.is_bool_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype):
+        return _Found("numeric", Truths())
+    is_number = ~np.isnan(cells.level_numbers)
+    if is_number.all():
+        return _Found("numeric", Numbers())
+    form = number_form(levels)
+    if form is not None:
+        return _Found("numeric", WrittenNumbers(form), _form_note(form), bool(form.remark))
+    is_text = ~is_number & ~is_written_number(levels)
+    raise cells.unreadable(is_text, "numeric") if is_text.any() else refuse_text(cells)
+
+
+def _stated_dates(cells: Cells) -> _Found:
+    if cells.has_dates:
+        return _Found("date", Dates(is_zoned=cells.is_zoned))
+    levels = cells.texts.levels
+    form, remark = date_form(levels, stated=True) or (likeliest_date_form(levels), "")
+    is_wrong = dates_in_form(levels, form).isna().to_numpy()
+    if is_wrong.any():
+        raise cells.unreadable(is_wrong, "date")
+    return _Found("date", Dates(form, cells.is_zoned), remark, bool(remark))
 
 
 def _kind_of_objects(cells: Cells, wanted: bool) -> _Found | Column:
     series, name = cells.series, cells.name
     first = series.dropna().iloc[0]
     if isinstance(first, datetime.date):
-        return _Found("date", Dates())
+        return _Found("date", Dates(is_zoned=cells.is_zoned))
     if isinstance(first, list | dict | set | tuple | np.ndarray):
         raise DataError(
             f"column {quoted(name)} holds a {type(first).__name__} in row {cells.rows[series.notna().argmax()]}: give "
@@ -179,20 +243,37 @@ def _kind_of_objects(cells: Cells, wanted: bool) -> _Found | Column:
             return _Found("boolean", Truths(number))
     written = date_form(levels)
     if written is not None:
-        return _Found("date", Dates(written[0]), written[1], bool(written[1]))
+        return _Found("date", Dates(written[0], cells.is_zoned), written[1], bool(written[1]))
     form = number_form(levels)
     if form is not None:
         if not wanted and is_identifier(cells.of_rows(form.numbers(levels)), name, cells.rows):
             return _identifier(name, n_missing, n_present, is_number=True)
         return _Found("numeric", WrittenNumbers(form), _form_note(form), bool(form.remark))
-    if counts[is_number | is_written_number(levels)].sum() >= _MIXED_SHARE * n_present:
-        raise refuse_text(cells)
+    is_word = ~(is_number | is_written_number(levels))
+    n_words = int(counts[is_word].sum())
+    is_mixed = n_words <= (1 - _MIXED_SHARE) * n_present
+    if is_mixed and not cells.is_declared_text:
+        is_mistake = n_words < _MISTAKES * n_present or is_word.sum() <= _SIGNS
+        if not n_words or (is_mistake and len(levels) > _MOST_LEVELS):
+            raise refuse_text(cells)
+    found = _kind_of_texts(cells, counts)
+    if not is_mixed:
+        return found
+    if isinstance(found, Column):
+        return replace(found, note=f"{found.note}; {_MIXED}", is_remarkable=found.use == "feature")
+    return found._replace(note=f"{found.note}; {_MIXED}, taken for categories", is_remarkable=True)
+
+
+def _kind_of_texts(cells: Cells, counts: Counts) -> _Found | Column:
+    """What a column of texts is that are neither numbers nor dates nor truth values."""
+    name, (codes, levels) = cells.name, cells.texts
+    n_present, n_missing = int(counts.sum()), int((codes < 0).sum())
     distinct = len(levels) == n_present or (len(levels) > _MOST_LEVELS and len(levels) > 0.95 * n_present)
     names = kind_of_name(levels) if len(levels) > n_present / 2 else ""
     if names and (distinct or names != "codes"):
         return Column(name, "identifier", n_missing, len(levels), "left out", f"{names}: they name the row")
     if is_free_text(levels, counts):
-        return Column(name, "text", n_missing, len(levels), "feature", "words, pairs of words, runs of characters")
+        return Column(name, "text", n_missing, len(levels), "feature", _COUNTED)
     if distinct:
         return _identifier(name, n_missing, len(levels))
     return _categories(cells, declared=False)
@@ -413,7 +494,9 @@ def encode_columns(
     width, free = 0, free_memory()
     for name in raw.frame.columns:
         with problems.collect(name):
-            encoded.append(encode_column(raw.frame[name], name, raw.rows, wanted=name in wanted, texts=texts))
+            stated = raw.dtypes.get(name)
+            one = encode_column(raw.frame[name], name, raw.rows, wanted=name in wanted, texts=texts, stated=stated)
+            encoded.append(one)
             width += len(encoded[-1].values)
         if 16 * width * len(raw.rows) > free:
             raise DataError(
@@ -463,6 +546,8 @@ def identifier_warning(columns: Sequence[Column]) -> str:
     looks = "look like identifiers and are" if len(identifiers) > 1 else "looks like an identifier and is"
     names = listed([quoted(column.name) for column in identifiers])
     why = f"{names} {looks} left out: an identifier tells rows apart, not classes"
-    if any(column.can_be_kept for column in identifiers):
-        why += "; to use numbers all the same, name ALL the columns to use, these among them (keep, --keep)"
+    numbers = [column.name for column in identifiers if column.can_be_kept]
+    if numbers:
+        option = ",".join(name if name.isidentifier() else quoted(name) for name in numbers[:_NAMED])
+        why += f"; to use numbers anyway: --numeric {option} (in Python dtypes={{{quoted(numbers[0])}: 'numeric'}})"
     return why

@@ -2,7 +2,7 @@
 
 import functools
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -115,6 +115,7 @@ def encode_on_dask(
     drop: Sequence[str] = (),
     keep: Sequence[str] = (),
     groups: str | None = None,
+    dtypes: Mapping[str, str] | None = None,
     random_state: int = 0,
     ask: Callable[[list[Any]], Sequence[Any]],
     persist: Callable[[list[Any]], list[Any]] | None = None,
@@ -133,7 +134,7 @@ def encode_on_dask(
     frame : dask.dataframe.DataFrame
     target : str or int
         Column of the labels, by name or position.
-    drop, keep, groups
+    drop, keep, groups, dtypes
         As in `read_table`.
     random_state : int
         Draws the sample.
@@ -182,7 +183,7 @@ def encode_on_dask(
         raise DataTypeError(f"a Dask frame is needed, got {type(frame).__name__}")
     lazily = functools.partial(dask.delayed, pure=False, traverse=False)
     as_text = plain_frame(frame._meta)
-    columns = chosen_columns(InMemory(as_text), name, target, drop, keep, groups)
+    columns = chosen_columns(InMemory(as_text), name, target, drop, keep, groups, dtypes=dtypes)
     own_names = dict(zip(as_text.columns, frame.columns, strict=True))
 
     def read(names: Sequence[str]) -> list[Any]:

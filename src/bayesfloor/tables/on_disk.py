@@ -82,6 +82,7 @@ def encode_to_disk(
     random_state: int = 0,
     sample_rows: int = 65_536,
     header: bool | None = None,
+    dtypes: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> DiskTable:
     """Encode a file of labelled rows like `read_table`, but write the numbers to disk, with a part in memory at a time.
@@ -95,7 +96,7 @@ def encode_to_disk(
         The file, in any format of `read_table`.
     folder : str or Path
         Where ``X.f8`` and ``labels.i8`` are written; it is made if it is not there.
-    target, drop, keep, header
+    target, drop, keep, header, dtypes
         As in `read_table`.
     random_state : int
         Draws the sample.
@@ -137,7 +138,7 @@ def encode_to_disk(
             raise ParameterError(f"{exists} exists already: choose another folder, or remove it")
     check_fits(path, max_rows=sample_rows)
     file = open_table(path, header=header)
-    columns = chosen_columns(file, path.name, target, drop, keep)
+    columns = chosen_columns(file, path.name, target, drop, keep, dtypes=dtypes)
     tell = progress or (lambda stage, done, total: None)
     labels = _count_labels(file, columns.label, path, tell)
     sample = draw_rows(
@@ -213,6 +214,7 @@ def learn_from_sample(
         labels.name,
         columns.group,
         columns.left_out,
+        columns.dtypes,
     )
     return learn_encoding(raw, keep)
 

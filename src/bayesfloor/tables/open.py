@@ -131,6 +131,7 @@ class _Guarded(TableFile):
     def __init__(self, file: TableFile, name: str) -> None:
         self._file, self._name = file, name
         self.names, self.side_columns, self.notes = file.names, file.side_columns, file.notes
+        self.categories = file.categories
 
     def frame(self, columns: Sequence[str], labels: Sequence[str] = ()) -> pd.DataFrame:
         with report_damage(self._name):
@@ -144,10 +145,10 @@ class _Guarded(TableFile):
 
     def settle(self, frame: pd.DataFrame, labels: Sequence[str] = ()) -> pd.DataFrame:
         with report_damage(self._name):
-            return self._file.settle(frame, labels)
+            return self._told().settle(frame, labels)
 
     def _told(self) -> TableFile:
-        self._file.progress = self.progress
+        self._file.progress, self._file.as_text = self.progress, self.as_text
         return self._file
 
 

@@ -64,4 +64,7 @@ class Problems:
             joined = ",".join(self._columns)
             quoted = joined if all(column.isidentifier() for column in self._columns) else f'"{joined}"'
             lines.append(f"to leave out all of these columns: --drop {quoted} (in Python drop={self._columns!r})")
-        raise DataError("\n".join([f"{self.name} has {len(self._errors)} problems:", *lines]))
+        lines.insert(0, f"{self.name} has {len(self._errors)} problems:")
+        several = DataError("\n".join(lines))
+        several.lines = tuple(lines)
+        raise several

@@ -136,19 +136,33 @@ class Durations:
 
 @dataclass(frozen=True)
 class Dates:
-    """Days since 1970 and parts of the date; `form` is how dates are written if they are texts."""
+    """Days since 1970 and parts of the date, in UTC where they have a time zone.
+
+    Attributes
+    ----------
+    form : str or None
+        How dates are written, if they are texts.
+    is_zoned : bool
+        Whether they have a time zone: times with and without one cannot be compared.
+    """
 
     form: str | None = None
+    is_zoned: bool = False
 
     def parts(self, cells: Cells) -> Parts:
         series = cells.series
+        if cells.has_dates or self.form is not None:
+            present = series.notna() if cells.has_dates else cells.texts.codes >= 0
+            if cells.is_zoned != self.is_zoned and present.any():
+                known = "with a time zone" if self.is_zoned else "without a time zone"
+                raise cells.unexpected(int(np.flatnonzero(present)[0]), f"times {known}")
         if types.is_datetime64_any_dtype(series.dtype):
             return date_parts(series, cells.name)
-        if self.form is None:
+        if cells.has_dates or self.form is None:
             present = np.flatnonzero(series.notna())
             if len(present) and types.is_numeric_dtype(series.dtype):
                 raise cells.unexpected(int(present[0]), "dates")
-            return date_parts(pd.to_datetime(series, errors="coerce"), cells.name)
+            return date_parts(pd.to_datetime(series, errors="coerce", utc=self.is_zoned), cells.name)
         codes, levels = cells.texts
         dates = dates_in_form(levels, self.form).to_numpy()
         dates = np.append(dates, np.array(["NaT"], dtype=dates.dtype))[codes]

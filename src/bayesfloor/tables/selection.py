@@ -3,8 +3,8 @@
 import contextlib
 import difflib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,9 +23,11 @@ from .table_file import TableFile
 from .target import Labels, PartLabels, count_labels, label_notes, labels_from, settle_labels
 
 __all__ = [
+    "DTYPES",
     "ChosenColumns",
     "DrawnRows",
     "RawTable",
+    "check_dtypes",
     "chosen_columns",
     "draw_by_class",
     "draw_rows",
@@ -38,6 +40,7 @@ __all__ = [
     "select",
 ]
 
+DTYPES = ("categorical", "text", "numeric", "date")
 _FEWEST = 5  # rows of a class; with fewer nothing can be estimated
 
 
@@ -56,6 +59,7 @@ class RawTable:
     target: str
     group_column: str
     left_out: tuple[str, ...]
+    dtypes: Mapping[str, str] = field(default_factory=dict)
 
 
 def raw_table(
@@ -70,6 +74,7 @@ def raw_table(
     random_state: int = 0,
     holds_labels: bool = False,
     header: bool | None = None,
+    dtypes: Mapping[str, str] | None = None,
     progress: Progress | None = None,
     problems: Problems | None = None,
 ) -> RawTable:
@@ -81,8 +86,10 @@ def raw_table(
     check_fits(path, max_rows=max_rows)
     file = open_table(path, header=header)
     file.progress = progress
-    name = Path(path).name
-    return select(file, name, target, drop, keep, groups, max_rows, random_state, needs_target, holds_labels, problems)
+    name, seed = Path(path).name, random_state
+    return select(
+        file, name, target, drop, keep, groups, max_rows, seed, needs_target, holds_labels, problems, dtypes=dtypes
+    )
 
 
 def select(
@@ -97,6 +104,8 @@ def select(
     needs_target: bool = True,
     holds_labels: bool = False,
     problems: Problems | None = None,
+    *,
+    dtypes: Mapping[str, str] | None = None,
 ) -> RawTable:
     """Settle which columns and rows are used, and read them.
 
@@ -104,7 +113,7 @@ def select(
     not there, the first rows only: enough to find out what else is wrong.
     """
     _check_rows(max_rows, random_state)
-    columns = chosen_columns(file, name, target, drop, keep, groups, needs_target, problems)
+    columns = chosen_columns(file, name, target, drop, keep, groups, needs_target, problems, dtypes=dtypes)
     label = columns.label
     notes = list(file.notes)
     if problems:
@@ -141,6 +150,7 @@ def select(
         label,
         columns.group,
         columns.left_out,
+        columns.dtypes,
     )
 
 
@@ -150,7 +160,9 @@ def _first_rows(file: TableFile, name: str, columns: "ChosenColumns") -> RawTabl
         part = next(iter(file.chunks(columns.features)), frame)
         frame = file.settle(part[columns.features].reset_index(drop=True)) if len(part) else frame
     rows = np.arange(1, len(frame) + 1)
-    return RawTable(name, frame, None, None, rows, (), len(frame), 0, columns.label, "", columns.left_out)
+    return RawTable(
+        name, frame, None, None, rows, (), len(frame), 0, columns.label, "", columns.left_out, columns.dtypes
+    )
 
 
 def _check_rows(max_rows: Any, random_state: Any) -> None:
@@ -160,13 +172,14 @@ def _check_rows(max_rows: Any, random_state: Any) -> None:
 
 
 class ChosenColumns(NamedTuple):
-    """Columns by name: labels and groups (or ""), features, all that are read, and those that are not."""
+    """Columns by name: labels and groups (or ""), features, all that are read, those that are not; stated types."""
 
     label: str
     group: str
     features: list[str]
     used: list[str]
     left_out: tuple[str, ...]
+    dtypes: dict[str, str]
 
 
 def chosen_columns(
@@ -178,6 +191,8 @@ def chosen_columns(
     groups: str | None = None,
     needs_target: bool = True,
     problems: Problems | None = None,
+    *,
+    dtypes: Mapping[str, str] | None = None,
 ) -> ChosenColumns:
     """Settle which columns are used, and what for; what is wrong is told together, or left to the caller."""
     found = Problems(name) if problems is None else problems
@@ -201,6 +216,8 @@ def chosen_columns(
             raise ParameterError(f"{quoted(label)} is the target: it cannot be the groups as well")
     dropped = _names(file.names, drop, "drop", name, found)
     kept = _names(file.names, keep, "keep", name, found)
+    stated = _stated(file.names, dtypes, name, {label: "target", group: "groups"}, found)
+    file.as_text = tuple(column for column, kind in stated.items() if kind != "numeric")
     with found.collect():
         if label and label in dropped:
             raise ParameterError(f"{quoted(label)} is the target: it cannot be dropped")
@@ -217,7 +234,44 @@ def chosen_columns(
         found.tell()
     read = {*features, label, group}
     used = [n for n in file.names if n in read]
-    return ChosenColumns(label, group, features, used, tuple(n for n in file.names if n not in read))
+    left_out = tuple(n for n in file.names if n not in read)
+    return ChosenColumns(label, group, features, used, left_out, dict.fromkeys(file.categories, "declared") | stated)
+
+
+def check_dtypes(dtypes: Any) -> dict[Any, str]:
+    """What columns are stated to be, by name.
+
+    Examples
+    --------
+    >>> check_dtypes({"zip": "categorical"}), check_dtypes(None)
+    ({'zip': 'categorical'}, {})
+    """
+    about = f"dtypes must be a mapping of columns to {', '.join(map(repr, DTYPES))}"
+    if dtypes is None:
+        return {}
+    if not isinstance(dtypes, Mapping):
+        raise ParameterError(f"{about}; got {brief(dtypes)}")
+    for column, kind in dtypes.items():
+        if isinstance(column, bool) or not isinstance(column, str | int):
+            raise ParameterError(f"{about}; got the column {brief(column)}")
+        if not isinstance(kind, str) or kind not in DTYPES:
+            raise ParameterError(f"{about}; got {brief(kind)} for {brief(column)}")
+    return dict(dtypes)
+
+
+def _stated(
+    names: Sequence[str], dtypes: Any, where: str, taken: Mapping[str, str], problems: Problems
+) -> dict[str, str]:
+    """Stated types by column."""
+    found: dict[str, str] = {}
+    for column, kind in check_dtypes(dtypes).items():
+        for name in _names(names, [column], f"dtypes, --{kind}", where, problems):
+            with problems.collect():
+                if name in taken:
+                    raise ParameterError(f"{quoted(name)} is the {taken[name]}: leave it out of dtypes")
+                if found.setdefault(name, kind) != kind:
+                    raise ParameterError(f"{quoted(name)} is stated to be {found[name]} and {kind}: state it once")
+    return found
 
 
 def _find(names: Sequence[str], wanted: str | int, what: str, where: str) -> str:

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from .columns import NO_CATEGORY, Column
 from .encoder import accounts, column_notes, encode_columns, identifier_warning
 from .open import path_of
 from .problems import Problems
-from .selection import RawTable, raw_table, select
+from .selection import RawTable, check_dtypes, raw_table, select
 from .sparse_files import has_sparse_rows, read_sparse_file
 from .table_file import InMemory
 from .target import check_labels
@@ -138,6 +138,7 @@ def read_table(
     max_rows: int | None = None,
     random_state: int = 0,
     header: bool | None = None,
+    dtypes: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> Table:
     """Read a file of labelled rows, infer what its columns are, and encode them as numbers.
@@ -165,6 +166,10 @@ def read_table(
     header : bool, optional
         Whether the first line of a CSV or TSV file holds the names of the columns; found out by default. Without names
         columns are called column 0, column 1 and so on.
+    dtypes : mapping of str to {"categorical", "text", "numeric", "date"}, optional
+        What columns are, where it is not to be inferred: ``{"zip": "categorical"}``. Columns that are not named are
+        inferred. Categories of pandas, ARFF and Arrow are categories. A column that mixes numbers and text becomes
+        categories, or text if it has many words, with a note; but where hardly anything is no number, it is refused.
     progress : callable, optional
         Called as ``progress(stage, done, total)`` while a file of text is read.
 
@@ -193,7 +198,9 @@ def read_table(
     check_callable("progress", progress)
     problems = Problems(path_of(path).name)
     if has_sparse_rows(path_of(path)):
-        return _sparse_table(path_of(path), target, [*drop, *keep], groups, max_rows, random_state)
+        return _sparse_table(
+            path_of(path), target, [*drop, *keep, *check_dtypes(dtypes)], groups, max_rows, random_state
+        )
     raw = raw_table(
         path,
         target=target,
@@ -203,6 +210,7 @@ def read_table(
         max_rows=max_rows,
         random_state=random_state,
         header=header,
+        dtypes=dtypes,
         progress=progress,
         problems=problems,
     )
@@ -219,6 +227,7 @@ def table_from_frame(
     groups: str | None = None,
     max_rows: int | None = None,
     random_state: int = 0,
+    dtypes: Mapping[str, str] | None = None,
     name: str = "frame",
 ) -> Table:
     """Encode a pandas or polars frame like a file: see `read_table`.
@@ -230,7 +239,7 @@ def table_from_frame(
         Column of the labels.
     y : array-like of shape (N,), optional
         The labels, if they are no column of the frame.
-    drop, keep, groups, max_rows, random_state
+    drop, keep, groups, max_rows, random_state, dtypes
         As in `read_table`.
     name : str
         What the table is called.
@@ -256,11 +265,13 @@ def table_from_frame(
         table = table.assign(**{labels: _plain_labels(y, len(table)).set_axis(table.index)})
         keep, target = [*keep, labels] if keep else keep, labels
     problems = Problems(name)
-    raw = select(InMemory(table), name, target, drop, keep, groups, max_rows, random_state, problems=problems)
+    raw = select(
+        InMemory(table), name, target, drop, keep, groups, max_rows, random_state, problems=problems, dtypes=dtypes
+    )
     return replace(_encode(raw, keep, problems), index=getattr(frame, "index", None))
 
 
-def as_table(X: Any, y: Any, target: Any, groups: Any) -> Table | None:
+def as_table(X: Any, y: Any, target: Any, groups: Any, dtypes: Any = None) -> Table | None:
     """What `estimate` was given as a table; None for arrays, and for a complete frame of numbers.
 
     Files, frames with a `target`, and frames whose columns are not all numbers are encoded, and so are those in which
@@ -270,23 +281,27 @@ def as_table(X: Any, y: Any, target: Any, groups: Any) -> Table | None:
     if isinstance(X, Table):
         if y is not None or target is not None:
             raise ParameterError("a Table has its labels: leave out y and target")
+        if dtypes is not None:
+            raise ParameterError("a Table has the types of its columns: state dtypes where it is read (read_table)")
         return X
     if isinstance(X, str | os.PathLike):
         if y is not None:
             raise ParameterError("name the column of the labels with target= when X is a file")
-        return read_table(Path(X), target=target, groups=named)
+        return read_table(Path(X), target=target, groups=named, dtypes=dtypes)
     if target is None and not hasattr(X, "columns"):
         return None
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
         raise ParameterError("target= names a column of a file or a frame: give the labels of an array as y")
-    if target is None and (y is None or (named is None and _is_complete(X, y))):
+    if target is None and (y is None or (named is None and dtypes is None and _is_complete(X, y))):
         return None
-    return table_from_frame(X, target=target, y=y, groups=named)
+    return table_from_frame(X, target=target, y=y, groups=named, dtypes=dtypes)
 
 
-def as_arrays(X: Any, y: Any, target: Any, groups: Any) -> tuple[Any, Any, Any, tuple[str, ...], RowNumbers | None]:
+def as_arrays(
+    X: Any, y: Any, target: Any, groups: Any, dtypes: Any = None
+) -> tuple[Any, Any, Any, tuple[str, ...], RowNumbers | None]:
     """The same as numbers with names, labels, groups, notes, and row numbers counted from 0."""
-    table = as_table(X, y, target, groups)
+    table = as_table(X, y, target, groups, dtypes)
     if table is None:
         return X, y, groups, (), None
     if groups is not None and not isinstance(groups, str):
@@ -338,7 +353,9 @@ def _sparse_table(
 ) -> Table:
     """A file of sparse rows as a table: labels and groups lie beside them, or labels in a file of their own."""
     if named:
-        raise ParameterError(f"{path.name} holds sparse rows, whose columns have no names: leave out drop and keep")
+        raise ParameterError(
+            f"{path.name} holds sparse rows, whose columns have no names: leave out drop, keep and dtypes"
+        )
     matrix, side = read_sparse_file(path, target)
     n, d = matrix.shape
     numbers = "sparse rows"
@@ -403,7 +420,8 @@ def plain_frame(frame: Any) -> pd.DataFrame:
         column = frame.get_column(name)
         numeric = column.dtype.is_numeric() or column.dtype.is_temporal() or str(column.dtype) == "Boolean"
         values = column.to_numpy() if numeric and not str(column.dtype).startswith("Decimal") else column.to_list()
-        columns[name] = pd.Series(values) if numeric else pd.Series(values, dtype=object)
+        text = pd.StringDtype() if str(column.dtype) == "String" else object
+        columns[name] = pd.Series(values) if numeric else pd.Series(values, dtype=text)
     return pd.DataFrame(columns)
 
 

@@ -34,6 +34,8 @@ class TableFile(ABC):
     side_columns: tuple[str, ...] = ()  # not features unless asked for: labels and groups stored beside the table
     notes: tuple[str, ...] = ()
     progress: Progress | None = None  # told while all rows are read
+    categories: tuple[str, ...] = ()  # columns that the file declares to be categories, and hands out as other types
+    as_text: tuple[str, ...] = ()  # columns of a text file whose types are not to be inferred: 007 is not 7
 
     # `labels` names those columns that are labels: other words mean a missing value there, and no label may be rounded.
 

@@ -173,7 +173,7 @@ class DelimitedFile(TableFile):
 
     def frame(self, columns: Sequence[str], labels: Sequence[str] = ()) -> pd.DataFrame:
         """These columns with their types inferred from all rows."""
-        options = {"low_memory": False, "decimal": self._decimal, **_inference(self.names, labels)}
+        options = {"low_memory": False, "decimal": self._decimal, **self._inference(self.names, labels)}
         with open_bytes(self._path, self.progress) as source:
             return self._with_labels(self._read(source, columns, **options), labels)
 
@@ -186,7 +186,7 @@ class DelimitedFile(TableFile):
         """These columns, some rows at a time: as text, or where `like` has numbers as what each part looks like."""
         options: dict[str, Any] = {"dtype": str, "keep_default_na": False}
         if like is not None:
-            options = _inference(self.names, labels) | {"low_memory": False, "decimal": self._decimal}
+            options = self._inference(self.names, labels) | {"low_memory": False, "decimal": self._decimal}
             texts = [name for name, dtype in like.items() if not pd.api.types.is_numeric_dtype(dtype)]
             options["dtype"] |= dict.fromkeys(texts, str)  # 007 stays what it is
         rows = chunk_rows(len(self.names) if len(columns) > 1 else 1)
@@ -211,7 +211,7 @@ class DelimitedFile(TableFile):
             header=None,
             low_memory=False,
             decimal=self._decimal,
-            **_inference(frame.columns, labels),
+            **self._inference(frame.columns, labels),
         )
         return self._with_labels(read, labels)
 
@@ -232,14 +232,14 @@ class DelimitedFile(TableFile):
             )
             return read[list(columns)] if isinstance(read, pd.DataFrame) else read
 
+    def _inference(self, names: Sequence[str], labels: Sequence[str]) -> dict[str, Any]:
+        """How pandas finds out types; labels are left as text, and so are columns that are stated to be."""
+        missing = {name: [""] if name in labels else list(MISSING_WORDS) for name in names}
+        texts = [*labels, *(name for name in self.as_text if name in names)]
+        return {"na_values": missing, "keep_default_na": False, "dtype": dict.fromkeys(texts, str)}
+
     def _failures(self) -> Any:
         return _Failures(self._path.name)
-
-
-def _inference(names: Sequence[str], labels: Sequence[str]) -> dict[str, Any]:
-    """How pandas finds out types; labels are left as text."""
-    missing = {name: [""] if name in labels else list(MISSING_WORDS) for name in names}
-    return {"na_values": missing, "keep_default_na": False, "dtype": dict.fromkeys(labels, str)}
 
 
 class _Failures:

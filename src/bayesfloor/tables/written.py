@@ -10,7 +10,16 @@ import pandas as pd
 
 from .._types import Floats, Mask
 
-__all__ = ["NumberForm", "date_form", "dates_in_form", "is_written_number", "number_form", "odd_pair"]
+__all__ = [
+    "NumberForm",
+    "date_form",
+    "dates_in_form",
+    "has_zone",
+    "is_written_number",
+    "likeliest_date_form",
+    "number_form",
+    "odd_pair",
+]
 
 
 # --- numbers -------------------------------------------------------------------------------------------------
@@ -160,11 +169,15 @@ _NAMED_DAYS = tuple(
     for month in ("%b", "%B")
 )
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+_FORMS = tuple(f"{day}{hour}" for day in (*_DAYS, *_NAMED_DAYS) for hour in _TIMES)
+_DIGITS = ("%Y%m%d", "%Y")  # to a reader they may be any numbers
 _LOOK = 20  # texts that rule out most forms
 
 
-def date_form(levels: "pd.Series[Any]") -> tuple[str, str] | None:
+def date_form(levels: "pd.Series[Any]", *, stated: bool = False) -> tuple[str, str] | None:
     """How dates are written, if every level is one in the same way; and a remark if there is another way to read them.
+
+    `stated`: someone has said that they are dates, so that 20240131 and 2024 may be.
 
     Examples
     --------
@@ -175,9 +188,9 @@ def date_form(levels: "pd.Series[Any]") -> tuple[str, str] | None:
     """
     if levels.str.fullmatch(_ISO).all():
         return ("ISO8601", "") if dates_in_form(levels, "ISO8601").notna().all() else None
-    if not levels.iloc[:_LOOK].str.match(_MAY_BE_DATE).all():
+    if not stated and not levels.iloc[:_LOOK].str.match(_MAY_BE_DATE).all():
         return None
-    forms = [f"{day}{hour}" for day in (*_DAYS, *_NAMED_DAYS) for hour in _TIMES]
+    forms = [*_FORMS, *(_DIGITS if stated else ())]
     for some in (levels.iloc[:1], levels.iloc[:_LOOK], levels):
         forms = [form for form in forms if dates_in_form(some, form).notna().all()]
     if not forms:
@@ -188,6 +201,24 @@ def date_form(levels: "pd.Series[Any]") -> tuple[str, str] | None:
     if "%y" in forms[0]:
         remarks.append("years of two digits: 69 to 99 are 1969 to 1999")
     return forms[0], "; ".join(remarks)
+
+
+def likeliest_date_form(levels: "pd.Series[Any]") -> str:
+    """The form in which most of the first texts are dates.
+
+    Examples
+    --------
+    >>> likeliest_date_form(pd.Series(["31.12.2024", "soon", "1.2.2025"]))
+    '%d.%m.%Y'
+    """
+    some = levels.iloc[:_LOOK]
+    return max(("ISO8601", *_FORMS, *_DIGITS), key=lambda form: int(dates_in_form(some, form).notna().sum()))
+
+
+def has_zone(levels: "pd.Series[Any]") -> Mask:
+    """Texts that are times with a zone: Z, or an offset such as +02:00."""
+    found = (_ISO.fullmatch(level) for level in levels)
+    return np.array([match is not None and match[4] is not None for match in found], dtype=bool)
 
 
 def dates_in_form(levels: "pd.Series[Any]", form: str) -> "pd.Series[Any]":
