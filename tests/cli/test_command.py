@@ -1,5 +1,6 @@
 """The command: answers, one line for whatever is wrong, nothing half-written."""
 
+import errno
 import json
 import os
 import re
@@ -540,6 +541,37 @@ def test_no_header(folder, capsys) -> None:
     frame_of().to_parquet("data.parquet")
     status, _, err = run(capsys, "estimate", "data.parquet", "--target", "label", "--no-header")
     assert (status, "header is for CSV and TSV" in err) == (2, True)
+
+
+def test_a_full_disk_is_named_with_the_path(folder, capsys, monkeypatch) -> None:
+    def full(*_) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("bayesfloor.utils.files.os.replace", full)
+    status, _, err = run(capsys, "problems", "moons", "--rows", "20", "-o", "moons.csv")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "cannot write moons.csv: the disk is full" in err
+    assert listing(folder) == {"data.csv"}
+    monkeypatch.setitem(STEPS, "problems", full)
+    assert run(capsys, "problems") == (2, "", "bayesfloor: error: standard output: No space left on device\n")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError("Could not find/load shared object file\nlibllvmlite.so: failed to map segment from shared object"),
+        ImportError("libllvmlite.so: cannot allocate memory in static TLS block"),
+    ],
+)
+def test_too_little_memory_for_a_library_is_named(folder, capsys, monkeypatch, error: Exception) -> None:
+    def fail(_) -> None:
+        raise error
+
+    monkeypatch.setitem(STEPS, "problems", fail)
+    status, _, err = run(capsys, "problems")
+    assert status == 2
+    assert err.startswith("bayesfloor: error: too little memory to load libllvmlite.so: allow the process more (ulimit")
+    assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize("name", ["estimate", "report", "plan"])

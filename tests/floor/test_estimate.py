@@ -11,7 +11,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
 import noise_line
-from bayesfloor import BayesfloorWarning, BenchmarkLearner, DataError, ParameterError, problems
+from bayesfloor import (
+    BayesfloorWarning,
+    BenchmarkLearner,
+    DataError,
+    DataTypeError,
+    ParameterError,
+    problems,
+    table_from_frame,
+)
 from bayesfloor.floor._estimate import estimate
 from bayesfloor.floor._from_scores import from_scores
 from bayesfloor.floor.ceiling import held_out_errors
@@ -228,6 +236,49 @@ def test_the_paper_s_estimator_refuses_missing_values(sample) -> None:
         BenchmarkLearner().fit(sample[0], np.where(np.arange(len(y)) < 2, np.nan, y))
 
 
+def test_numbers_to_predict_are_recognised(sample) -> None:
+    X = np.random.default_rng(0).normal(size=(600, 2))
+    age = np.round(np.random.default_rng(1).gamma(6, 5, 600))
+    often = np.concatenate([np.repeat(np.arange(30), 19), np.repeat([40, 41], [26, 4])])
+    for y in (age, age.astype(int).tolist(), often):
+        for features in (X, pd.DataFrame(X)):
+            with pytest.raises(
+                DataError, match=r"y has \d+ different numbers.*looks like a number to predict.*bin this one"
+            ):
+                estimate(features, y, effort="fast", n_jobs=1)
+    with pytest.raises(DataError, match=r"the target 'age' has .* looks like a number to predict"):
+        estimate(pd.DataFrame(X).assign(age=age)[:400], target="age", effort="fast", n_jobs=1)
+    with pytest.raises(DataError, match="class 7 has only one sample"):  # few classes are classes
+        estimate(X, [7, *(i % 3 for i in range(599))], effort="fast", n_jobs=1)
+
+
+def test_rows_that_say_nothing_are_named(sample) -> None:
+    y = sample[1]
+    for X in (np.ones((500, 3)), pd.DataFrame(np.ones((500, 3)))):
+        with pytest.raises(DataError, match=r"all columns of X are constant \(3 of 3\)"):
+            estimate(X, y, effort="fast", n_jobs=1)
+    large = 2**60 + np.arange(500)
+    for X in (large[:, None], pd.DataFrame({"a": large}), pd.DataFrame({"a": large, "b": list("xy") * 250})):
+        with pytest.raises(
+            DataError, match=r"whole numbers beyond 2\*\*53.*1152921504606846976 and 1152921504606846977"
+        ):
+            estimate(X, y, effort="fast", n_jobs=1)
+    apart = 2**60 + 2**20 * np.random.default_rng(0).permutation(500)[:, None]
+    assert estimate(apart, y, effort="fast", n_jobs=1).floor > 0, "float64 tells these apart"
+
+
+def test_tables_of_pyarrow_are_named(sample) -> None:
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"a": sample[0][:, 0], "label": sample[1]})
+    for call in (
+        lambda: estimate(table, target="label"),
+        lambda: estimate(table, sample[1]),
+        lambda: table_from_frame(table, target="label"),
+    ):
+        with pytest.raises(DataTypeError, match=r"X is a pyarrow Table: pass a frame, X\.to_pandas\(\)"):
+            call()
+
+
 def test_groups_stay_together() -> None:
     rng = np.random.default_rng(0)
     groups = rng.integers(0, 40, 400)
@@ -242,8 +293,12 @@ def test_few_or_giant_groups_are_refused(sample) -> None:
         estimate(X, y, groups=np.arange(len(y)) % 3)
     with pytest.raises(DataError, match="more than half"):
         estimate(X, y, groups=np.maximum(0, np.arange(len(y)) - len(y) + 10))
-    with pytest.raises(DataError, match="groups: "):
-        estimate(X, y, groups=[None] * len(y))
+    for missing in (None, np.nan):
+        groups = [missing, *range(1, 499), missing]
+        with pytest.raises(
+            DataError, match=r"groups: 2 of 500 rows have no group .*first is row 0: give each of them a"
+        ):
+            estimate(X, y, groups=groups)
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,38 @@ def test_decimal_commas_quotes_and_missing_headers(tmp_path) -> None:
     assert len(read_table(path, target="2").y) == 2
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize(
+    ("above", "names"),
+    [
+        ("# made by hand\n# units: m, s, none\nx,k,label\n", ("x", "k", "label")),
+        ("# it's \"odd\n\n# 1,2\nx,k,label\n", ("x", "k", "label")),
+        ("#x,k,label\n", ("x", "k", "label")),
+        ("# x,k,label\n", ("x", "k", "label")),
+        ("# made by hand, today\n#x, k, label\n", ("x", "k", "label")),
+        ("# made by hand\n", ("column 0", "column 1", "column 2")),
+        ("\nx,k,label\n", ("x", "k", "label")),
+    ],
+)
+def test_comments_above_a_table(tmp_path, above: str, names: tuple, encoding: str) -> None:
+    body = "".join(f"{row / 3},{row % 7},{'ab'[row % 2]}\n" for row in range(300))
+    path = write(tmp_path / "a.csv", above + body, encoding)
+    for max_rows in (None, 100):
+        table = read_table(path, target=-1, max_rows=max_rows)
+        assert (table.features, table.target, table.n_file_rows) == (names[:2], names[2], 300)
+        np.testing.assert_allclose(table.X[:, 0], (table.rows - 1) / 3)
+
+
+def test_what_begins_with_a_hash_may_be_data(tmp_path) -> None:
+    rows = "".join(f"#{row % 5}f,{row / 3},{'ab'[row % 2]}\n" for row in range(40))
+    table = read_table(write(tmp_path / "a.csv", rows), target=-1)
+    assert (table.n_file_rows, table.features[0]) == (40, "column 0=#0f")
+    table = read_table(write(tmp_path / "b.csv", "colour,x,label\n" + rows), target="label")
+    assert (table.n_file_rows, table.features[0]) == (40, "colour=#0f")
+    with refused("line 4 has 4 fields"):
+        read_table(write(tmp_path / "c.csv", "# one\n# two\nx,k,label\n1,2,a,b\n1,2,a\n"), target="label")
+
+
 def test_target_by_name_or_position(frame) -> None:
     assert table_from_frame(frame, target=-1).target == "label"
     assert table_from_frame(frame, target="-1").target == "label"
@@ -398,7 +430,10 @@ def test_labels_that_look_alike_are_noted(frame) -> None:
     frame.loc[:9, "label"] = "Yes"
     frame.loc[10:19, "label"] = "y es"
     notes = table_from_frame(frame, target="label").notes
-    assert any("differ only by case or spaces" in note and "'Yes' and 'y es' and 'yes'" in note for note in notes)
+    assert any("differ only by case, spaces or" in note and "'Yes' and 'y es' and 'yes'" in note for note in notes)
+    frame["label"] = ["caf\u00e9", "cafe\u0301"] * 30
+    notes = table_from_frame(frame, target="label").notes
+    assert any("or Unicode normalisation" in note and r"'cafe\u0301' and 'caf\xe9'" in note for note in notes)
 
 
 def test_yes_and_no_are_truth_values(frame) -> None:

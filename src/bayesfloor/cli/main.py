@@ -1,7 +1,9 @@
 """The command ``bayesfloor``: what can be asked for, and how it ends."""
 
 import argparse
+import errno
 import os
+import re
 import signal
 import sys
 import warnings
@@ -389,13 +391,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _refuse("out of memory: use fewer rows (--max-rows) or columns (--drop)")
     except OSError as error:
-        about = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
-        return _refuse(about)
+        where = error.filename or ("standard output" if error.errno == errno.ENOSPC else "")
+        return _refuse(
+            _lacks_memory(error) or (f"{where}: {error.strerror}" if where and error.strerror else str(error))
+        )
     except (ValueError, TypeError, ClusterError) as error:
         return _refuse(str(error), getattr(error, "lines", ()))
     except Exception as error:  # nobody who asks for a floor should have to read a traceback
+        if isinstance(error, ImportError) and _lacks_memory(error):
+            return _refuse(_lacks_memory(error))
         _refuse(f"this should not have happened: {type(error).__name__}: {error}")
         return 1
+
+
+def _lacks_memory(error: BaseException) -> str:
+    """What to say of a compiled library that did not get the memory to be loaded; empty if that is not the matter."""
+    said = f"{error} {error.__cause__ or ''} {error.__context__ or ''}"
+    if not re.search("failed to map segment|cannot allocate memory|out of memory", said, re.IGNORECASE):
+        return ""
+    library = re.search(r"[\w.-]+\.(so|dll|dylib)\b", said)
+    return (
+        f"too little memory to load {library[0] if library else 'a compiled library'}: allow the process more "
+        "(ulimit -v, or the limit of the container)"
+    )
 
 
 class _Interrupted(BaseException):

@@ -16,7 +16,7 @@ from ..errors import DataError, ParameterError
 from ..rows.blocks import reference_rows
 from ..rows.cluster import is_dask
 from ..rows.dataset import as_array, feature_matrix
-from ..rows.labels import encode_labels
+from ..rows.labels import encode_labels, label_values, missing_labels
 from ..rows.scaling import safe_exponent, spread_out
 from ..utils.checks import brief, check_callable, check_choice, numbers_from
 from ..utils.parallel import Progress, check_memory, n_threads
@@ -360,6 +360,12 @@ def group_codes(groups: Any, n: int) -> RowNumbers | None:
     """Groups of any hashable kind as codes."""
     if groups is None:
         return None
+    missing = np.flatnonzero(missing_labels(label_values(groups)))
+    if missing.size:
+        raise DataError(
+            f"{missing.size:,} of {n:,} rows have no group (None or NaN), the first is row {missing[0]}: give each of "
+            "them a group of its own, or drop them"
+        )
     codes = encode_labels(groups)[1]
     if len(codes) != n:
         raise DataError(f"X has {n} rows but there are {len(codes)} groups: they must have equal length")

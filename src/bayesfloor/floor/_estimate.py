@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from .._types import Counts, Floats, RowNumbers, Singles
 from ..balls.settings import target_priors
 from ..bounds.bounds import Bound, all_bounds
-from ..errors import ParameterError
+from ..errors import DataError, ParameterError
 from ..library.arrangement import Arrangement, check_size, n_repeats, name_classifiers, near_points
 from ..library.forest import Forests, forest_rows
 from ..library.representation import RawRows
@@ -188,6 +188,11 @@ def estimate_rows(
     sample = rows.sample(rows.n_fitted(request, run), draws)
     data = sample.data
     check_size(data)
+    if not data.X.shape[1]:
+        raise DataError(
+            f"all columns of X are constant ({data.n_columns} of {data.n_columns}): rows that are all alike say "
+            "nothing about their labels; check how the columns were made"
+        )
     if rows.client is None or sample.is_all:
         _check_memory(rows, sample, request, run)
     priors = None if request.priors is None else target_priors(request.priors, data.classes)

@@ -12,7 +12,7 @@ from ..errors import DataError, DataTypeError, ParameterError
 from ..rows.blocks import LARGE, reference_rows
 from ..rows.dataset import Dataset
 from ..rows.keys import digest, row_keys
-from ..rows.labels import plain
+from ..rows.labels import plain, refuse_measurements
 from ..rows.scaling import Standard, class_keys, order_by_content
 from .learners import FOREST, LIBRARY
 
@@ -83,6 +83,7 @@ def check_size(data: Dataset) -> None:
     apart = " besides copies" if data.n_copies else ""
     if data.n_samples < _FEWEST_ROWS:
         raise DataError(f"{data.n_samples} rows{apart} are too few to learn from: {_FEWEST_ROWS} at least are needed")
+    refuse_measurements(data.classes, data.class_counts, _FEWEST_PER_CLASS)
     if data.class_counts.min() < _FEWEST_PER_CLASS:
         rare = plain(data.classes)[data.class_counts.argmin()]
         raise DataError(

@@ -1,6 +1,7 @@
 """Labelled rows in blocks, wherever they live: what is asked of all rows is asked block by block, and added up."""
 
 import contextlib
+import errno
 import functools
 import operator
 import os
@@ -258,7 +259,15 @@ class ArrayBlocks(Blocks):
                 else:
                     X[part.start : part.start + len(made)] = made
 
-            self.each(put, stage, progress)
+            try:
+                self.each(put, stage, progress)
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
+                raise DataError(
+                    f"the disk of {Path(name).parent} is full: {size / 2**30:.1f} GiB are needed there for a time; "
+                    "make room, or name another folder (TMPDIR)"
+                ) from None
             found = ArrayBlocks(
                 X,
                 self.codes,

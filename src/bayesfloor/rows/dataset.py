@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._types import Codes, Floats
 from ..errors import DataError, DataTypeError
-from ..utils.checks import brief, listed
+from ..utils.checks import MOST, brief, listed
 from .blocks import ArrayBlocks
 from .copies import copies_in_blocks
 from .keys import column_keys, first_occurrence
@@ -30,6 +30,7 @@ __all__ = [
     "not_finite",
     "number_table",
     "quoted_column",
+    "refuse_merged",
     "validate",
 ]
 
@@ -289,6 +290,7 @@ def matrix_from_frame(X: Any, names: list[str]) -> Floats:
         if values.dtype.kind == "O" and dtype.lower().startswith(("int", "uint", "float", "bool")):
             # Nullable numbers: what is missing comes as None or as pandas' NA.
             values = np.array([np.nan if is_missing(value) else float(value) for value in values])
+        refuse_merged(values, f"column {name!r}")
         if values.dtype.kind not in "biuf" or dtype == "category":
             raise DataTypeError(
                 f"column {name!r} has type {dtype}, which is not numeric: encode it (one-hot, ordinal), "
@@ -309,8 +311,38 @@ def matrix_from_array(array: NDArray[Any], names: list[str], what: str = "X") ->
             f"{what} holds values of type {array.dtype}, for example {brief(array[0, 0].item())} in {names[0]!r}: "
             "convert every column to numbers first"
         )
+    for j in _beyond_float(array):
+        refuse_merged(array[:, j], quoted_column(names[j]))
     with np.errstate(over="ignore"):  # what overflows becomes infinite and is named by the caller
         return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _beyond_float(values: NDArray[Any]) -> NDArray[np.intp]:
+    """Columns of whole numbers that are too large for float64 to hold all of them."""
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8:
+        return np.empty(0, dtype=np.intp)
+    return np.flatnonzero(((values > MOST) | (values < (-MOST if values.dtype.kind == "i" else 0))).any(axis=0))
+
+
+def refuse_merged(values: NDArray[Any], name: str) -> None:
+    """Refuse different whole numbers that are one number as float64.
+
+    Examples
+    --------
+    >>> refuse_merged(np.array([2**60, 2**60 + 1]), "column 'a'")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    bayesfloor.errors.DataError: column 'a' holds whole numbers beyond 2**53 ... 1152921504606846977, say): ...
+    """
+    if not len(_beyond_float(values.reshape(-1, 1))):
+        return
+    found = np.unique(values)
+    merged = np.flatnonzero(np.diff(found.astype(np.float64)) == 0)
+    if merged.size:
+        raise DataError(
+            f"{name} holds whole numbers beyond 2**53, which cannot be told apart as float64 ({found[merged[0]]} and "
+            f"{found[merged[0] + 1]}, say): subtract a constant from all of them, or leave the column out"
+        )
 
 
 def _complex(what: str) -> DataError:

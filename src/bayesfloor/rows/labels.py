@@ -13,19 +13,23 @@ from ..utils.checks import brief, listed
 from .saved_labels import write_label
 
 __all__ = [
+    "MANY_NUMBERS",
     "PresentLabels",
     "check_class_sizes",
     "encode_labels",
     "is_missing",
     "is_text",
+    "label_values",
     "missing_labels",
     "plain",
     "present_labels",
+    "refuse_measurements",
     "text_array",
     "unmasked",
 ]
 
 _PLAIN = "biufSUMm"  # kinds of numpy's own types that labels are compared in
+MANY_NUMBERS = 20  # so many different numbers, with fewer than ten rows each, are measurements
 _LONG = 64  # characters; numpy gives every label of an array the room of the longest
 
 
@@ -38,7 +42,7 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], Codes]:
     >>> classes.tolist(), codes.tolist()
     (['no', 'yes'], [0, 1, 0])
     """
-    values = _values(y)
+    values = label_values(y)
     missing = np.flatnonzero(missing_labels(values))
     if missing.size:
         raise DataError(
@@ -69,7 +73,7 @@ def present_labels(y: Any, n_rows: int | None = None) -> PresentLabels:
     >>> labels.y, labels.rows.tolist(), labels.n_rows
     (['no', 'yes'], [0, 2], 4)
     """
-    values = _values(y)
+    values = label_values(y)
     if n_rows is not None and len(values) != n_rows:
         raise DataError(f"X has {n_rows} rows but y has {len(values)} labels: they must have equal length")
     missing = missing_labels(values)
@@ -98,7 +102,7 @@ def unmasked(y: "np.ma.MaskedArray[Any, Any]") -> NDArray[Any]:
     return values
 
 
-def _values(y: Any) -> NDArray[Any] | list[Any]:
+def label_values(y: Any) -> NDArray[Any] | list[Any]:
     """Labels one by one: an array of one of numpy's own types, or a list."""
     if y is None:
         raise DataError("y is missing (requires y to be passed, but the target y is None)")
@@ -206,6 +210,27 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, float | np.floating) and bool(value != value)
 
 
+def refuse_measurements(classes: NDArray[Any], counts: NDArray[np.int64], fewest: int) -> None:
+    """Refuse labels that are numbers to predict: many different ones, some of them in fewer rows than are needed.
+
+    Examples
+    --------
+    >>> refuse_measurements(np.arange(40), np.full(40, 9), 5)
+    >>> refuse_measurements(np.arange(40), np.full(40, 3), 5)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    bayesfloor.errors.DataError: y has 40 different numbers, some of them in fewer than 5 rows (0, say): ...
+    """
+    rare = classes[counts < fewest]
+    if classes.dtype.kind not in "iuf" or len(classes) <= MANY_NUMBERS or not len(rare):
+        return
+    raise DataError(
+        f"y has {len(classes):,} different numbers, some of them in fewer than {fewest} rows ({brief(plain(rare)[0])}, "
+        "say): it looks like a number to predict, and a floor is for classes. Choose another target, or bin this one "
+        "first; if they are classes, merge or drop the rare ones"
+    )
+
+
 def check_class_sizes(classes: NDArray[Any], counts: NDArray[np.int64]) -> None:
     """Refuse fewer than two classes, and classes of a single sample."""
     if len(classes) < 2:
@@ -213,6 +238,7 @@ def check_class_sizes(classes: NDArray[Any], counts: NDArray[np.int64]) -> None:
         raise DataError(f"y contains {what}: a floor needs samples of at least two classes")
     alone = [brief(label) for label in plain(classes[counts == 1])]
     if alone:
+        refuse_measurements(classes, counts, 2)
         hint = "; is y a regression target?" if len(alone) > len(classes) / 2 else ""
         raise DataError(
             f"class {listed(alone)} {'has' if len(alone) == 1 else 'have'} only one sample: at least 2 per class "

@@ -103,7 +103,9 @@ def _read_on_dask(path: Path, header: bool | None) -> tuple[Any, Callable[[pd.Da
         raise DataError(f"workers of a cluster read Parquet and CSV: save {path.name} as one of them")
     # As text, as `read_table` does: "01" is a code, and kinds are found from all parts together.
     sep, file = "\t" if suffix == ".tsv" else ",", DelimitedFile(path, header=header)
-    names = {} if file.has_header else {"header": None, "names": list(file.names)}
+    names: dict[str, Any] = {} if file.has_header else {"header": None, "names": list(file.names)}
+    if file.n_above:
+        names = {"header": None, "names": list(file.names), "skiprows": file.n_above}
     frame = frames.read_csv(str(path), sep=sep, dtype=str, keep_default_na=False, **names)
     return frame, lambda levels: file.settle(levels, list(levels.columns))
 

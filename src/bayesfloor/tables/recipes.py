@@ -13,6 +13,7 @@ from pandas.api import types
 
 from .._types import Floats
 from ..errors import DataError
+from ..rows.dataset import refuse_merged
 from .columns import Cells, Texts, date_parts, leave_out, quoted, refuse_text
 from .written import NumberForm, dates_in_form
 
@@ -48,6 +49,8 @@ class Numbers:
     def parts(self, cells: Cells) -> Parts:
         if _is_number_dtype(cells.series.dtype):
             values = cells.series.to_numpy(dtype=np.float64, na_value=np.nan)
+            if types.is_integer_dtype(cells.series.dtype):
+                refuse_merged(cells.series.dropna().to_numpy(), f"column {quoted(cells.name)}")
         else:
             if np.isnan(cells.level_numbers).any():
                 raise refuse_text(cells)

@@ -278,6 +278,7 @@ def as_table(X: Any, y: Any, target: Any, groups: Any, dtypes: Any = None) -> Ta
     something is missing.
     """
     named = groups if isinstance(groups, str) else None
+    _refuse_arrow(X)
     if isinstance(X, Table):
         if y is not None or target is not None:
             raise ParameterError("a Table has its labels: leave out y and target")
@@ -407,12 +408,18 @@ def _is_complete(frame: Any, y: Any) -> bool:
     return not bool(pd.isna(labels).any() or (labels.dtype.kind in "OU" and pd.Series(labels).isin(NO_CATEGORY).any()))
 
 
+def _refuse_arrow(X: Any) -> None:
+    if type(X).__module__.split(".")[0] == "pyarrow":
+        raise DataTypeError(f"X is a pyarrow {type(X).__name__}: pass a frame, X.to_pandas()")
+
+
 def plain_frame(frame: Any) -> pd.DataFrame:
     """A pandas frame with text for names; polars comes over column by column, which needs no pyarrow."""
     if isinstance(frame, pd.DataFrame):
         return frame.set_axis(pd.Index([str(name) for name in frame.columns], dtype=object), axis=1).reset_index(
             drop=True
         )
+    _refuse_arrow(frame)
     if not (hasattr(frame, "columns") and hasattr(frame, "get_column")):
         raise DataTypeError(f"a pandas or polars frame is needed, got {type(frame).__name__}")
     columns = {}

@@ -1,7 +1,8 @@
 """The column of the labels: what is missing in it, of which kind its labels are, and how many rows have each."""
 
 import re
-from collections.abc import Callable, Iterable
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import pandas as pd
 
 from .._types import Codes, Counts, Floats, Mask, Values
 from ..errors import DataError
-from ..rows.labels import encode_labels, is_text, text_array
+from ..rows.labels import MANY_NUMBERS, encode_labels, is_text, text_array
 from ..utils.checks import listed
 from .columns import MISSING_WORDS, quoted, text_of
 
@@ -29,7 +30,6 @@ __all__ = [
 
 _MOST_CLASSES = 1000
 _MOST_LEVELS = 20_000  # ways of writing labels: far more than classes are allowed, but each may be written in several
-_MANY_NUMBERS = 20  # so many different numbers, with fewer than ten rows each, are measurements
 _MANY_FRACTIONS = 20  # so many different labels that are no whole numbers are measurements
 _NO_LABEL = tuple(word for word in MISSING_WORDS if word != "None")  # "None" may well be a class: none, mild, severe
 _TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
@@ -126,7 +126,7 @@ def check_labels(classes: Values, n_labels: int, name: str, n_file_rows: int) ->
     if len(classes) == 1:
         text = str(classes[0]) if len(str(classes[0])) <= 40 else f"{str(classes[0])[:37]}..."
         raise DataError(f"the target {quoted(name)} has only one class, {text!r}: a floor needs at least two")
-    is_measured = classes.dtype.kind in "iuf" and len(classes) > max(_MANY_NUMBERS, n_labels / 10)
+    is_measured = classes.dtype.kind in "iuf" and len(classes) > max(MANY_NUMBERS, n_labels / 10)
     if len(classes) > _MOST_CLASSES or is_measured:
         raise _regression_target(name, len(classes))
 
@@ -148,11 +148,20 @@ def class_notes(levels: Values, counts: Counts, name: str) -> list[str]:
     ]
     alike: dict[str, list[str]] = {}
     for level in levels.tolist():
-        alike.setdefault("".join(level.split()).casefold(), []).append(level)
-    pairs = [" and ".join(repr(level) for level in group) for group in alike.values() if len(group) > 1]
+        alike.setdefault("".join(unicodedata.normalize("NFKC", level).split()).casefold(), []).append(level)
+    pairs = [" and ".join(_spelt(level, group) for level in group) for group in alike.values() if len(group) > 1]
     if pairs:
-        notes.append(f"labels that differ only by case or spaces are taken for different classes: {listed(pairs)}")
+        notes.append(
+            "labels that differ only by case, spaces or Unicode normalisation are taken for different classes: "
+            f"{listed(pairs)}"
+        )
     return notes
+
+
+def _spelt(level: str, others: Sequence[str]) -> str:
+    """A label for a note; by its characters if another looks the same."""
+    looks = [unicodedata.normalize("NFKC", other) for other in others]
+    return ascii(level) if looks.count(unicodedata.normalize("NFKC", level)) > 1 else repr(level)
 
 
 def _numbers(text: "pd.Series[Any]") -> Values | None:
@@ -190,8 +199,9 @@ def _whole(values: Floats, name: str) -> Values:
 def _regression_target(name: str, n_distinct: int) -> DataError:
     """The error for a target that has too many values for classes."""
     return DataError(
-        f"the target {quoted(name)} has {n_distinct:,} distinct values: is it a regression target? A floor is for "
-        f"classes, {_MOST_CLASSES:,} at most; choose another column, or bin this one first"
+        f"the target {quoted(name)} has {n_distinct:,} distinct values: is it a regression target? It looks like a "
+        f"number to predict, and a floor is for classes, {_MOST_CLASSES:,} at most; choose another column, or bin this "
+        "one first"
     )
 
 

@@ -142,12 +142,17 @@ class DelimitedFile(TableFile):
         self._path = path
         self._encoding = text_encoding(path)
         with io.TextIOWrapper(open_bytes(path), encoding=self._encoding) as text:  # any line ends
-            head = "".join(itertools.islice(text, _LOOK))
+            comments, head = _comments(text)
         if not head.strip():
             raise DataError(f"{path.name} is empty")
         self._delimiter, lines = _delimiter(head, path.name)
+        names = _names_in_comment(comments, lines, self._delimiter) if header is not False else None
+        if names is not None:
+            lines, header = [names, *lines], True
         cells = [cell.strip() for cell in lines[0]]
         self.has_header = not (_is_data(cells) or _occurs_below(lines)) if header is None else header
+        # Lines above the first row, which pandas is not shown if some are comments: these may hold quotes.
+        self.n_above = len(comments) + (self.has_header and names is None) if comments else 0
         if self.has_header:
             self.names = tuple(cell or f"unnamed {number}" for number, cell in enumerate(cells))
         else:
@@ -164,7 +169,7 @@ class DelimitedFile(TableFile):
         self._check_width(lines)
 
     def _check_width(self, lines: Sequence[Sequence[str]]) -> None:
-        for number, line in enumerate(lines[1:], start=2):
+        for number, line in enumerate(lines[1:], start=2 + max(0, self.n_above - 1)):
             if len(line) > len(self.names) and any(cell.strip() for cell in line[len(self.names) :]):
                 raise DataError(
                     f"{self._path.name}, line {number} has {len(line)} fields, but the first line has "
@@ -218,13 +223,18 @@ class DelimitedFile(TableFile):
     def _read(self, source: IO[bytes], columns: Sequence[str], **options: Any) -> Any:
         # With usecols pandas cuts off what is too long in a line and says nothing: only for a look at single columns.
         some = {"usecols": [self.names.index(columns[0])]} if len(columns) == 1 else {}
+        text: Any = source
+        if self.n_above:
+            text = io.TextIOWrapper(source, encoding=self._encoding, newline="")
+            for _ in range(self.n_above):
+                text.readline()
         with self._failures():
             read = pd.read_csv(
-                source,
+                text,
                 sep=self._delimiter,
                 encoding=self._encoding,
                 names=list(self.names),
-                header=0 if self.has_header else None,
+                header=0 if self.has_header and not self.n_above else None,
                 index_col=False,
                 skipinitialspace=True,
                 **some,
@@ -258,6 +268,30 @@ class _Failures:
         if isinstance(error, pd.errors.ParserError | pd.errors.ParserWarning | csv.Error | UnicodeError):
             said = str(error).removeprefix("Error tokenizing data. ").removeprefix("C error: ").strip()
             raise DataError(f"{self._name} is no regular table: {said}") from None
+
+
+def _comments(text: IO[str]) -> tuple[list[str], str]:
+    """Lines at the beginning that are comments, those that start with #, and the lines after them to look at.
+
+    Where no line is left nothing was a comment: colours such as #ff0000 begin so.
+    """
+    above: list[str] = []
+    for line in text:
+        if line.strip() and not line.lstrip().startswith("#"):
+            rest = "".join([line, *itertools.islice(text, _LOOK - 1)])
+            return (above, rest) if any(line.strip() for line in above) else ([], "".join(above) + rest)
+        above.append(line)
+    return [], "".join(above[:_LOOK])
+
+
+def _names_in_comment(comments: list[str], lines: list[list[str]], delimiter: str) -> list[str] | None:
+    """Names of the columns if the last comment holds them: one for each, above a line that is data."""
+    if not comments or not comments[-1].strip() or not lines:
+        return None
+    cells = next(csv.reader([comments[-1].strip().lstrip("#").strip()], delimiter=delimiter, skipinitialspace=True), [])
+    first = [cell.strip() for cell in lines[0]]
+    is_data = any(_NUMBER.fullmatch(cell) for cell in first) or _occurs_below(lines)
+    return cells if len(cells) == len(first) > 1 and is_data else None
 
 
 def _delimiter(head: str, name: str) -> tuple[str, list[list[str]]]:

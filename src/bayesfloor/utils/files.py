@@ -1,5 +1,6 @@
 """Files that are whole or not there: written under a temporary name, then renamed."""
 
+import errno
 import os
 import tempfile
 from collections.abc import Callable, Mapping
@@ -86,7 +87,9 @@ def write_file(path: str | Path, content: str | bytes, *, force: bool = False) -
         os.umask(umask)
         os.chmod(temporary, 0o666 & ~umask)  # mkstemp makes it private
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            raise ParameterError(f"cannot write {path}: the disk is full ({len(data):,} bytes are needed)") from None
         raise
     return path
