@@ -146,7 +146,8 @@ def read_table(
     Parameters
     ----------
     path : str or Path
-        CSV or TSV (delimiter and encoding are found out), JSON lines, ARFF (all of them also with .gz), Parquet,
+        CSV or TSV (delimiter and encoding are found out; lines at the beginning that start with # are comments, but
+        for a last one that names the columns), JSON lines, ARFF (all of them also with .gz), Parquet,
         Feather, Arrow, NPY, or NPZ with arrays ``X`` and ``y``. Sparse rows: NPZ of `scipy.sparse.save_npz` (labels as
         an array ``y`` in it, or in a file that `target` names), and svmlight files (.svm, .svmlight, .libsvm).
     target : str or int
@@ -154,7 +155,8 @@ def read_table(
         comes first). Not needed for NPZ with ``y``. Empty cells, NaN and ``?`` are no labels; words such as None or NA
         are, unless all others are numbers or truth values.
     drop, keep : sequence of str
-        Columns to leave out; the only columns to use. Whole numbers that look like an identifier are used if kept.
+        Columns to leave out; the only columns to use. Whole numbers that look like an identifier are used if kept,
+        or if `dtypes` says that they are numeric.
     groups : str, optional
         Column whose equal values mark rows that belong together (one patient, one household). It is no feature.
     max_rows : int, optional
