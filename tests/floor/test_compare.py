@@ -222,6 +222,17 @@ def test_predictions_are_counted(result: FloorResult) -> None:
     assert found == compare(result, y_true=pd.Series(y_true), y_pred=list(y_pred))
 
 
+def test_test_rows_without_a_label_do_not_count(result: FloorResult) -> None:
+    y = np.arange(200) % 2
+    with_gaps = y.astype(float)
+    with_gaps[[3, 4, 50]] = np.nan
+    kept = ~np.isnan(with_gaps)
+    found = compare(result, y_true=with_gaps, y_pred=1 - y)
+    assert (found.n_test, found.error) == (197, 1.0)
+    assert any("3 of 200" in note for note in found.notes)
+    assert replace(found, notes=()) == replace(compare(result, y_true=y[kept], y_pred=1 - y[kept]), notes=())
+
+
 @pytest.mark.parametrize("kind", [str, float, lambda label: f"{label}.0", np.int8])
 def test_labels_match_by_spelling(result: FloorResult, kind) -> None:
     y_true, y_pred = [0, 1, 1, 0] * 20, [0, 1, 0, 0] * 20
@@ -395,7 +406,8 @@ def test_test_rows_of_one_class_are_not_compared(result: FloorResult) -> None:
         ({"y_true": [0, 1, 1], "y_pred": [0, 1]}, "y_true has 3 labels but y_pred has 2"),
         ({"y_true": [], "y_pred": []}, "y_true is empty"),
         ({"y_true": [0, 1], "y_pred": [0, None]}, "y_pred contains 1 missing labels"),
-        ({"y_true": [0, math.nan], "y_pred": [0, 1]}, "y_true contains 1 missing labels"),
+        ({"y_true": [None, math.nan], "y_pred": [0, 1]}, "y_true has no labels"),
+        ({"y_true": [0, math.nan], "y_pred": [0, 1, 1]}, "equal length"),
         ({"y_true": ["cat", 1], "y_pred": [0, 1]}, "y_true has labels .* not estimated for: 'cat'; it knows 0, 1"),
         ({"y_true": [0, 1], "y_pred": [0, 2]}, "y_pred has labels .* not estimated for: 2"),
     ],

@@ -3,7 +3,8 @@
 import math
 import numbers
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -15,7 +16,8 @@ from .._types import Codes, Counts
 from ..errors import DataError, DataTypeError, ParameterError
 from ..library.arrangement import EFFORTS
 from ..rows.dataset import is_sparse
-from ..rows.labels import encode_labels, plain
+from ..rows.gaps import unlabelled_note
+from ..rows.labels import encode_labels, plain, present_labels
 from ..rows.sparse import check_structure
 from ..utils.checks import MOST, brief, listed, real_from
 from ..utils.intervals import ConfidenceInterval, check_level, score_interval
@@ -346,14 +348,16 @@ def compare(
             raise ParameterError("give one of error= and n_test=, y_true= and y_pred=, or model=, X= and y=")
         y_true, y_pred = _predict(model, X, y)
     given_error, given_labels = (error, n_test), (y_true, y_pred)
+    dropped: tuple[str, ...] = ()
     if all(value is None for value in given_labels) and not all(value is None for value in given_error):
         share, tested = _check_error(error, n_test)
         counts = None
     elif all(value is None for value in given_error) and not all(value is None for value in given_labels):
-        share, tested, counts = _count_errors(result, y_true, y_pred)
+        share, tested, counts, dropped = _count_errors(result, y_true, y_pred)
     else:
         raise ParameterError("give error= and n_test=, or y_true= and y_pred=, or model=, X= and y=")
     known, notes, apart = _floor_for(result, counts, codes)
+    notes = (*dropped, *notes)
     floor, floor_interval = known.floor, at_level(known.floor, known.interval, level)
     error_interval = score_interval(share, tested, level)
     excess = share - floor
@@ -497,22 +501,33 @@ def _check_error(error: Any, n_test: Any) -> tuple[float, int]:
     return share, int(tested)
 
 
-def _count_errors(result: FloorResult, y_true: Any, y_pred: Any) -> tuple[float, int, Counts]:
-    """Share of errors, number of rows, and rows of each class."""
+def _count_errors(result: FloorResult, y_true: Any, y_pred: Any) -> tuple[float, int, Counts, tuple[str, ...]]:
+    """Share of errors, number of rows, rows of each class, and a note on rows without a label, which do not count."""
     if y_true is None or y_pred is None:
         raise ParameterError(f"{'y_true' if y_true is None else 'y_pred'} is missing: give labels and predictions")
-    truth, said = _codes(result, "y_true", y_true), _codes(result, "y_pred", y_pred)
-    if len(truth) != len(said):
-        raise DataError(f"y_true has {len(truth)} labels but y_pred has {len(said)}: they must have equal length")
-    return float((truth != said).mean()), len(truth), np.bincount(truth, minlength=len(result.classes))
+    with _about("y_true"):
+        labels, labelled, n = present_labels(y_true)
+    truth, said = _codes(result, "y_true", labels), _codes(result, "y_pred", y_pred)
+    if n != len(said):
+        raise DataError(f"y_true has {n} labels but y_pred has {len(said)}: they must have equal length")
+    said = said if labelled is None else said[labelled]
+    counts = np.bincount(truth, minlength=len(result.classes))
+    return float((truth != said).mean()), len(truth), counts, tuple(unlabelled_note(n - len(truth), n))
+
+
+@contextmanager
+def _about(name: str) -> Iterator[None]:
+    """Errors about labels speak of y: here it has another name."""
+    try:
+        yield
+    except (DataError, DataTypeError) as error:
+        raise type(error)(str(error).replace("y ", f"{name} ", 1)) from None
 
 
 def _codes(result: FloorResult, name: str, labels: Any) -> Codes:
     """Position of each label among the classes of the result."""
-    try:
+    with _about(name):
         found, codes = encode_labels(labels)
-    except (DataError, DataTypeError) as error:  # they speak of y
-        raise type(error)(str(error).replace("y ", f"{name} ", 1)) from None
     if not len(codes):
         raise DataError(f"{name} is empty: give one label per test row")
     exact: dict[Any, int] = {label: i for i, label in enumerate(result.classes)}
