@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics import f1_score, roc_auc_score
+from sklearn.metrics import brier_score_loss, f1_score, roc_auc_score
 
 import bayesfloor as bf
 from bayesfloor import ParameterError
@@ -58,6 +58,24 @@ def test_figures_are_counted_values() -> None:
     at = metrics._plug_in_f1(P[:, 0], said.weights)
     assert found["F1 of a"].figures["all"] == pytest.approx(f1_score(y == 0, P[:, 0] > at / 2), abs=1e-12)
     assert found["Brier score"].figures["disjoint models"] == pytest.approx(found["Brier score"].figures["all"])
+
+
+def test_brier_score_of_two_classes_is_scikit_learns() -> None:
+    said = predictions("unequal_gaussians", 900, 0)
+    (found,) = (metric for metric in metrics.metrics_of(said, "ab") if metric.name == "Brier score")
+    assert found.figures["all"] == pytest.approx(brier_score_loss(said.y, said.mean[:, 1]), abs=1e-12)
+    assert found.figures["disjoint models"] == pytest.approx(found.figures["all"], abs=1e-12)
+    held = said.test
+    assert found.reached == pytest.approx(brier_score_loss(held.y_held, held.held[:, 1]), abs=1e-12)
+    assert found.trivial == pytest.approx(said.shares.prod(), abs=1e-12)
+    assert found.interval.high <= 0.25, "of answering 1/2 everywhere"
+
+
+def test_brier_score_of_three_classes_is_summed_over_them() -> None:
+    said = predictions("rayleigh_10d", 900, 0)
+    found = metrics.metrics_of(said, "abc")["Brier score"]
+    by_class = [brier_score_loss(said.y == c, said.mean[:, c]) for c in range(3)]
+    assert found.figures["all"] == pytest.approx(sum(by_class), abs=1e-12)
 
 
 def test_noise_has_nothing_to_offer() -> None:

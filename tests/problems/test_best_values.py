@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import ndtr
+from sklearn.metrics import brier_score_loss
 
 from bayesfloor import problems
 from bayesfloor.problems import best_values as bv
@@ -25,6 +26,16 @@ def test_pure_noise_tells_nothing() -> None:
     assert found["AUC"][0] == pytest.approx(0.5, abs=1e-9)
     assert found["top-2 error"][0] == pytest.approx(1 / 3, abs=1e-9)
     assert found["F1 of 0"][0] == pytest.approx(0.5, abs=1e-9)  # 2 pi / (1 + pi)
+
+
+def test_the_best_brier_score_of_two_classes_is_what_scikit_learn_counts() -> None:
+    """Labels of a sample scored with the exact posterior, within four standard errors of both."""
+    problem = problems.get("gaussians_4d")
+    X, y = problem.sample(50_000, random_state=0)
+    p = problem.posterior(X)[:, 1]
+    value, std = problem.metrics(50_000)["Brier score"]
+    sampling = ((p - y) ** 2).std() / np.sqrt(len(y))
+    assert abs(value - brier_score_loss(y, p)) <= 4 * np.hypot(std, sampling)
 
 
 def test_auc_is_that_of_all_pairs() -> None:

@@ -17,6 +17,7 @@ from .._text import printable
 from .._types import Codes, Floats
 from ..errors import ParameterError
 from ..library.cross_fit import STAGES
+from ..problems.best_values import best_brier_score
 from ..utils.checks import brief
 from ..utils.intervals import ConfidenceInterval
 from .curve import FRACTIONS
@@ -43,7 +44,8 @@ class Metric:
     Attributes
     ----------
     name : str
-        "balanced accuracy", "top-2 error", "log-loss", "Brier score", "AUC" or "F1".
+        "balanced accuracy", "top-2 error", "log-loss", "Brier score", "AUC" or "F1". The Brier score of two classes is
+        the mean of (p - y)^2, as in scikit-learn; of more it is summed over classes.
     value : float
         Estimated best value that any classifier could reach.
     interval : ConfidenceInterval
@@ -269,9 +271,19 @@ def log_loss(P: Floats, y: Codes, weights: Floats) -> tuple[float, Floats]:
 
 
 def brier_score(P: Floats, y: Codes, weights: Floats) -> tuple[float, Floats]:
-    """Mean squared distance of probabilities and labels, summed over classes, and what each row adds."""
-    each = (P**2).sum(axis=1) - 2 * P[np.arange(len(y)), y] + 1
+    """Mean squared distance of probabilities and labels, and what each row adds.
+
+    Of two classes the mean of (p - y)^2, as scikit-learn's `brier_score_loss` has it; of more, the sum over classes.
+    """
+    each = _residual_products(P, P, y)
     return float(weights @ each), each
+
+
+def _residual_products(first: Floats, second: Floats, y: Codes) -> Floats:
+    """Products of the residuals of two forecasts of each row, summed over classes; of two classes one is enough."""
+    truth = np.eye(first.shape[1])[y]
+    products = (truth - first) * (truth - second)
+    return np.asarray(products[:, 1] if first.shape[1] == 2 else products.sum(axis=1))
 
 
 def ranking_loss(P: Floats, y: Codes, weights: Floats) -> tuple[float, Floats]:
@@ -305,7 +317,7 @@ def auc(scores: Floats, is_own: Any, weights: Floats) -> tuple[float, Floats]:
 # Name: the loss, and what always answering with the class shares loses; equal ones lose most.
 SCORES: dict[str, tuple[Callable[..., tuple[float, Floats]], Callable[[Floats], float]]] = {
     "log-loss": (log_loss, lambda shares: float(-xlogy(shares, shares).sum())),
-    "Brier score": (brier_score, lambda shares: float(1 - (shares**2).sum())),
+    "Brier score": (brier_score, lambda shares: best_brier_score(shares[None])),
     "AUC": (ranking_loss, lambda _: 0.5),
 }
 
@@ -395,11 +407,10 @@ def _scored(name: str, said: Predictions) -> Metric:
 
 
 def _disjoint(said: Predictions) -> float:
-    """Mean product of the residuals of two models of different quarters, summed over classes: free of their variance.
+    """Brier score with the residuals of two models of different quarters in place of squares: free of their variance.
 
     What is left beside the lowest Brier score is the square of their common bias: a check, for models of a quarter.
     """
     first, second = (i for i, (fraction, _) in enumerate(STAGES) if fraction == 0.25)
-    truth = np.eye(said.n_classes)[said.y]
-    products = [((truth - repeat[first]) * (truth - repeat[second])).sum(axis=1) for repeat in said.P]
+    products = [_residual_products(repeat[first], repeat[second], said.y) for repeat in said.P]
     return float(np.mean([said.weights @ product for product in products]))

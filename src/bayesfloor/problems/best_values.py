@@ -9,7 +9,7 @@ import numpy as np
 
 from .._types import Floats
 
-__all__ = ["METRICS", "best_auc", "best_f1", "best_values", "lowest_cost", "selective_errors"]
+__all__ = ["METRICS", "best_auc", "best_brier_score", "best_f1", "best_values", "lowest_cost", "selective_errors"]
 
 METRICS = ("balanced accuracy", "top-2 error", "log-loss", "Brier score", "AUC", "F1")
 
@@ -29,9 +29,18 @@ def log_loss(P: Floats) -> float:
     return float(-(P * np.log(np.maximum(P, 1e-300))).sum(axis=1).mean())
 
 
-def brier_score(P: Floats) -> float:
-    """Mean of 1 - sum of squared probabilities: what no forecast can do without, summed over classes."""
-    return float(1 - (P**2).sum(axis=1).mean())
+def best_brier_score(P: Floats) -> float:
+    """Lowest Brier score: the mean of p (1 - p) for two classes, as in scikit-learn; the sum over classes for more.
+
+    Examples
+    --------
+    >>> best_brier_score(np.array([[0.2, 0.8]])).__round__(2)
+    0.16
+    >>> best_brier_score(np.array([[0.2, 0.8, 0.0]])).__round__(2)
+    0.32
+    """
+    columns = P[:, 1:] if P.shape[1] == 2 else P
+    return float((columns * (1 - columns)).sum(axis=1).mean())
 
 
 def best_auc(P: Floats) -> float:
@@ -108,7 +117,7 @@ def _values(P: Floats) -> Iterator[tuple[str, float]]:
     if P.shape[1] > 2:
         yield "top-2 error", top_two_error(P)
     yield "log-loss", log_loss(P)
-    yield "Brier score", brier_score(P)
+    yield "Brier score", best_brier_score(P)
     yield "AUC", best_auc(P)
     for c in range(P.shape[1]):
         yield f"F1 of {c}", best_f1(P[:, c])

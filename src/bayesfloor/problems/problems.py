@@ -145,7 +145,8 @@ class Problem:
     def metrics(self, n: int = 200_000, random_state: Any = 0) -> dict[str, tuple[float, float]]:
         """The best value by other yardsticks, and its standard error: averages of the exact posterior over n rows.
 
-        Balanced accuracy, top-2 error (from three classes on), log-loss, Brier score, AUC and F1 of each class.
+        Balanced accuracy, top-2 error (from three classes on), log-loss, Brier score, AUC and F1 of each class. The
+        Brier score of two classes is the mean of (p - y)^2, as in scikit-learn; of more it is summed over classes.
 
         Examples
         --------
