@@ -393,14 +393,6 @@ def test_levels_that_are_refused(level):
             call()
 
 
-@pytest.mark.parametrize("seed", [-1, 0.5, None, "x"])
-def test_seeds_that_are_refused(seed):
-    with pytest.raises(ParameterError, match="random_state must be a whole number"):
-        duplicate_bounds([[0], [0]], [0, 1], random_state=seed)
-    with pytest.raises(ParameterError, match="random_state must be a whole number"):
-        calibrated_soft_label_error(TWO, [0, 1], random_state=seed)
-
-
 @pytest.mark.parametrize(
     ("y", "classes", "kind", "message"),
     [

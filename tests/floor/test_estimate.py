@@ -64,6 +64,27 @@ def test_result_is_coherent(result: FloorResult) -> None:
         assert probability < 0.5
 
 
+@pytest.mark.parametrize("seed", [2**32 - 1, 2**32 - 3])
+def test_the_largest_seeds_lose_no_learner(sample, result, seed) -> None:
+    """Seeds of folds are counted on from the one given, and scikit-learn's mixtures take none from 2**32 on."""
+    X, y = sample
+    found = estimate(X[:150], y[:150], effort="fast", n_jobs=1, random_state=seed)
+    assert not [note for note in found.notes if "left out" in note]
+    assert found.settings["random_state"] == seed
+
+
+def test_a_seed_that_is_drawn_is_recorded(sample, use_learners) -> None:
+    use_learners("gaussian", "additive")
+    options = {"effort": "fast", "n_jobs": 1}
+    drawn = estimate(*sample, random_state=None, **options)
+    seed = json.loads(drawn.to_json())["settings"]["random_state"]
+    assert type(seed) is int
+    assert estimate(*sample, random_state=seed, **options).floor == drawn.floor
+    first, second = (np.random.RandomState(5) for _ in range(2))
+    seeds = [estimate(*sample, random_state=s, **options).settings["random_state"] for s in (first, second, first)]
+    assert seeds[0] == seeds[1] != seeds[2], "a RandomState goes on from one call to the next"
+
+
 def test_rows_classes_and_threads_do_not_matter(sample, result: FloorResult) -> None:
     X, y = sample
     order = np.random.default_rng(0).permutation(len(y))

@@ -20,7 +20,7 @@ from sklearn.naive_bayes import GaussianNB
 import bayesfloor as bf
 from fuzz.outcomes import attempt
 
-__all__ = ["BAD_VALUES", "functions", "random_call", "try_bad_values"]
+__all__ = ["BAD_VALUES", "functions", "ordinary_call", "random_call", "try_bad_values"]
 
 # Records that functions return: nobody is meant to make one.
 _RECORDS = {
@@ -243,6 +243,11 @@ def _usual(name: str, folder: Path) -> tuple[dict[str, Any], str]:
     ]
     unknown = next((parameter for parameter in needed if parameter not in known), "")
     return {parameter: known.get(parameter) for parameter in needed}, unknown
+
+
+def ordinary_call(name: str, folder: Path, **given: Any) -> Any:
+    """Call a function with values that it takes, and these."""
+    return _call(functions()[name], {**_usual(name, folder)[0], **_ALSO.get(name, {}), **given})
 
 
 def random_call(name: str, values: list[Any], rng: np.random.Generator) -> Any:

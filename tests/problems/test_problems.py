@@ -28,6 +28,20 @@ VARIANTS = [
 ALL = [(name, {}) for name in names()] + VARIANTS
 
 
+def test_samples_are_drawn_with_seeds_of_any_kind() -> None:
+    problem = get("moons")
+
+    def first(random_state: object) -> float:
+        return float(problem.sample(3, random_state)[0][0, 0])
+
+    assert first(7) == first(np.int64(7)) == first(np.random.default_rng(7))
+    assert first(np.random.RandomState(1)) == first(np.random.RandomState(1)) != first(None)
+    assert first([1, 2**40]) == first((1, 2**40)) != first([1, 2])
+    for bad in (-1, 2**32, 0.5, "x", [], [-1], [0.5]):
+        with pytest.raises(ParameterError, match="random_state must be"):
+            problem.sample(3, bad)
+
+
 @SIZES
 @pytest.mark.parametrize(("name", "parameters"), ALL, ids=str)
 def test_floor_agrees_with_simulation_from_the_posterior(name: str, parameters: dict, n: int) -> None:

@@ -279,12 +279,11 @@ class BenchmarkLearner(BaseEstimator):
 
     def _centres(self, points: Blocks) -> RowNumbers:
         """All rows, or `max_queries` of them drawn at random, two at least of each class."""
-        n, limit = points.n_samples, self.max_queries
+        n, limit, seed = points.n_samples, self.max_queries, seed_from(self.random_state)
         if limit is None and points.whole is None:
             limit = _BLOCK_QUERIES
         if limit is None or limit >= n:
             return np.arange(n)
-        seed = seed_from(self.random_state)
         if n > LARGE:  # an order by content would need all rows in one place
             return draw_rows(points, limit, np.random.default_rng([seed, 1]))[0]
         X, labels = rows_at(points, np.arange(n))

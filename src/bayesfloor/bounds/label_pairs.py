@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .._types import Codes, Keys, RowNumbers, Values
+from .._types import Codes, Keys, RandomSeed, RowNumbers, Values
 from ..balls.error import cover_hart_lower
 from ..errors import DataError, DataTypeError, ParameterError
 from ..rows.dataset import feature_matrix
 from ..rows.keys import row_keys
 from ..rows.labels import encode_labels, plain
-from ..utils.checks import check_seed, check_whole
+from ..utils.checks import check_whole, seed_from
 from ..utils.intervals import check_level, lower_limit, upper_limit
 
 __all__ = ["LabelBounds", "duplicate_bounds", "repeated_label_bounds"]
@@ -91,7 +91,7 @@ def repeated_label_bounds(
     )
 
 
-def duplicate_bounds(X: Any, y: Any, *, confidence_level: float = 0.95, random_state: int = 0) -> LabelBounds:
+def duplicate_bounds(X: Any, y: Any, *, confidence_level: float = 0.95, random_state: RandomSeed = 0) -> LabelBounds:
     """Limits on the floor from rows that share all their features, valid at any number of rows.
 
     Two such rows are two labels of one item: see `repeated_label_bounds`. Equal rows are paired at random, each row
@@ -104,7 +104,7 @@ def duplicate_bounds(X: Any, y: Any, *, confidence_level: float = 0.95, random_s
         Labels of any kind. Their distinct values are taken for all classes there are.
     confidence_level : float, default 0.95
         Of each of the two limits by itself.
-    random_state : int, default 0
+    random_state : int, RandomState or None, default 0
         Draws the pairs. The order of the rows changes nothing.
 
     Returns
@@ -122,14 +122,14 @@ def duplicate_bounds(X: Any, y: Any, *, confidence_level: float = 0.95, random_s
     >>> bounds.lower < 0.2 < bounds.upper, bounds.covers
     (True, 1.0)
     """
-    check_seed(random_state)
+    seed = seed_from(random_state)
     matrix, _ = feature_matrix(X)
     classes, codes = encode_labels(y)
     if len(matrix) != len(codes):
         raise DataError(f"X has {len(matrix)} rows but y has {len(codes)} labels: they must have equal length")
     if len(classes) < 2:
         raise DataError(f"y contains only one class, {plain(classes)[0]!r}: a floor needs at least two")
-    a, b, covers = _random_pairs(row_keys(matrix), codes, random_state)
+    a, b, covers = _random_pairs(row_keys(matrix), codes, seed)
     if not len(a):
         raise DataError(f"no two of the {len(matrix)} rows of X are equal: there are no pairs of labels to compare")
     return _pair_bounds(
@@ -144,13 +144,13 @@ def duplicate_bounds(X: Any, y: Any, *, confidence_level: float = 0.95, random_s
     )
 
 
-def _random_pairs(keys: Keys, codes: Codes, random_state: int) -> tuple[RowNumbers, RowNumbers, float]:
+def _random_pairs(keys: Keys, codes: Codes, seed: int) -> tuple[RowNumbers, RowNumbers, float]:
     """Disjoint random pairs of rows with equal keys, and the share of rows that have an equal."""
     # The draw is seeded by the content as well: with an order by content and a fixed draw, the labels of a row would
     # decide whom it meets; with an order by row number, tables sorted by label would have that fault.
     content = int((keys * (2 * codes + 1).astype(np.uint64)).sum(dtype=np.uint64))
     canonical = np.lexsort((codes, keys))
-    draw = np.random.default_rng([random_state, content]).random(len(keys))
+    draw = np.random.default_rng([seed, content]).random(len(keys))
     order = canonical[np.lexsort((draw, keys[canonical]))]
     _, start, size = np.unique(keys[order], return_index=True, return_counts=True)
     place = np.arange(len(keys)) - np.repeat(start, size)

@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaincc
 from scipy.stats import binom, nbinom
 
-from .._types import Codes, Counts, Floats
+from .._types import Codes, Counts, Floats, RandomSeed
 from ..errors import DataError, ParameterError
 from ..rows.dataset import as_array, number_table
 from ..rows.labels import encode_labels, plain
-from ..utils.checks import MOST, brief, check_seed, numbers_from
+from ..utils.checks import MOST, brief, numbers_from, seed_from
 from ..utils.intervals import ConfidenceInterval, check_level, score_interval
 from .label_pairs import LabelBounds, duplicate_bounds, repeated_label_bounds
 
@@ -128,7 +128,7 @@ def calibrated_soft_label_error(
     *,
     classes: Sequence[Hashable] | None = None,
     confidence_level: float = 0.95,
-    random_state: int = 0,
+    random_state: RandomSeed = 0,
 ) -> SoftLabelResult:
     """Floor from class probabilities that are distorted (overconfident, say), with the help of one label per item.
 
@@ -146,7 +146,7 @@ def calibrated_soft_label_error(
     classes : sequence of C labels, optional
         The label of each column; default the sorted labels in `y`.
     confidence_level : float, default 0.95
-    random_state : int, default 0
+    random_state : int, RandomState or None, default 0
         Draws the folds.
 
     Returns
@@ -168,13 +168,13 @@ def calibrated_soft_label_error(
     from sklearn.isotonic import IsotonicRegression
 
     check_level(confidence_level)
-    check_seed(random_state)
+    seed = seed_from(random_state)
     shares, _ = _probabilities(P, None)
     codes = _column_codes(y, classes, shares.shape[1])
     n = len(shares)
     if n != len(codes):
         raise DataError(f"P has {n} rows but y has {len(codes)} labels: they must have equal length")
-    fold = np.random.default_rng(random_state).permutation(n) % min(_FOLDS, n)
+    fold = np.random.default_rng(seed).permutation(n) % min(_FOLDS, n)
     calibrated = np.empty_like(shares)
     for held_out in (fold == f for f in range(min(_FOLDS, n))):
         for c in range(shares.shape[1]):

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from .._text import printable
 from ..errors import BayesfloorWarning, ClusterError
+from ..utils.checks import SEEDS
 
 __all__ = ["main", "parser"]
 
@@ -341,9 +342,15 @@ def _setting(one: argparse.ArgumentParser, *names: str) -> None:
     if "confidence" in names:
         one.add_argument("--confidence", type=float, metavar="P", help="of interval and ceiling (0.95)")
     if "seed" in names:
-        one.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same answer (0)")
+        one.add_argument("--seed", type=_seed, default=0, metavar="N", help="same seed, same answer (0)")
     if "jobs" in names:
         one.add_argument("--jobs", type=int, metavar="N", help="threads (all cores)")
+
+
+def _seed(text: str) -> int:
+    if not text.strip().isdecimal() or int(text) >= SEEDS:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 0 to {SEEDS - 1}, got {text!r}")
+    return int(text)
 
 
 def _model_options(one: argparse.ArgumentParser) -> None:

@@ -46,7 +46,7 @@ def read_rows(options: Namespace) -> Any:
             keep=options.keep,
             groups=options.groups,
             max_rows=options.max_rows,
-            random_state=_seed(options),
+            random_state=options.seed,
             header=options.header,
             dtypes=dtypes_of(options),
             progress=progress,
@@ -75,12 +75,6 @@ def confidence(options: Namespace) -> float:
     """The level that was asked for, or 95 %."""
     given = getattr(options, "confidence", None)
     return 0.95 if given is None else float(given)
-
-
-def _seed(options: Namespace) -> int:
-    if options.seed < 0:
-        raise ParameterError(f"--seed must be a whole number, 0 or more; got {options.seed}")
-    return int(options.seed)
 
 
 @contextmanager

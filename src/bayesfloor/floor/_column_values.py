@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._types import Floats, RowNumbers
+from .._types import Floats, RandomSeed, RowNumbers
 from ..errors import ParameterError
 from ..library.arrangement import independent_rows
 from ..library.reduced import ALONE, TOGETHER, Reduced
 from ..library.training import Learned
 from ..rows.cluster import is_dask
-from ..utils.checks import brief, check_callable, listed
+from ..utils.checks import brief, check_callable, listed, seed_from
 from ..utils.intervals import score_interval, share_error
 from ..utils.parallel import Progress, Threads, Workers, n_threads, one_blas_thread
 from ._estimate import estimate_rows
@@ -46,7 +46,7 @@ def column_values(
     priors: str | Mapping[Hashable, float] | ArrayLike | None = None,
     effort: str = "balanced",
     confidence_level: float = 0.95,
-    random_state: int = 0,
+    random_state: RandomSeed = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> ColumnValues:
@@ -84,7 +84,8 @@ def column_values(
     """
     check_callable("progress", progress)
     n_threads(n_jobs)
-    request = Request({}, priors, effort, confidence_level, random_state, n_jobs, progress, time.perf_counter())
+    seed = seed_from(random_state)
+    request = Request({}, priors, effort, confidence_level, seed, n_jobs, progress, time.perf_counter())
     if is_dask(X):
         raise ParameterError("column_values works on rows in memory: give it a sample of the Dask collection")
     asked = _check_columns(columns)

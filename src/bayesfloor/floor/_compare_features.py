@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._types import Floats, RowNumbers
+from .._types import Floats, RandomSeed, RowNumbers
 from ..errors import DataError, ParameterError
 from ..library.arrangement import Arrangement, check_groups
 from ..rows.blocks import LARGE
 from ..rows.cluster import is_dask
 from ..rows.dataset import Dataset, dataset_of, validate
 from ..rows.keys import column_keys
-from ..utils.checks import check_callable
+from ..utils.checks import check_callable, seed_from
 from ..utils.files import save_text
 from ..utils.intervals import ConfidenceInterval
 from ..utils.parallel import Progress, n_threads, one_blas_thread
@@ -137,7 +137,7 @@ def compare_features(
     priors: str | Mapping[Hashable, float] | ArrayLike | None = None,
     effort: str = "balanced",
     confidence_level: float = 0.95,
-    random_state: int = 0,
+    random_state: RandomSeed = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> FeatureComparison:
@@ -171,7 +171,8 @@ def compare_features(
     """
     check_callable("progress", progress)
     n_threads(n_jobs)
-    request = Request({}, priors, effort, confidence_level, random_state, n_jobs, progress, time.perf_counter())
+    seed = seed_from(random_state)
+    request = Request({}, priors, effort, confidence_level, seed, n_jobs, progress, time.perf_counter())
     if is_dask(X_old) or is_dask(X_new):
         raise ParameterError("compare_features works on rows in memory: give it a sample of the Dask collection")
     if isinstance(y, str) or isinstance(X_old, str) or isinstance(X_new, str):

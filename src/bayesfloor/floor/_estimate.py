@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._types import Counts, Floats, RowNumbers, Singles
+from .._types import Counts, Floats, RandomSeed, RowNumbers, Singles
 from ..balls.settings import target_priors
 from ..bounds.bounds import Bound, all_bounds
 from ..errors import DataError, ParameterError
@@ -29,7 +29,7 @@ from ..rows.draws import Draws
 from ..rows.labels import plain
 from ..rows.scaling import Standard
 from ..rows.sparse import SparseRows
-from ..utils.checks import brief, check_callable
+from ..utils.checks import brief, check_callable, seed_from
 from ..utils.parallel import Pieces, Progress, Workers, n_threads, one_blas_thread
 from ._plan import measured_costs, memory_features, sparse_bytes
 from .balls import balls_on_columns, balls_on_scores, pair_table
@@ -65,7 +65,7 @@ def estimate(
     costs: Any = None,
     effort: str = "balanced",
     confidence_level: float = 0.95,
-    random_state: int = 0,
+    random_state: RandomSeed = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
     run: Run | None = None,
@@ -116,9 +116,9 @@ def estimate(
         65,536 rows, models see a sample only; all the others are scored (see `Run`).
     confidence_level : float
         Of interval and ceiling.
-    random_state : int
+    random_state : int, RandomState or None
         Same seed, same answer, whatever the number of threads and the order of rows and classes (up to 65,536 rows:
-        beyond, the sample is drawn by row numbers).
+        beyond, the sample is drawn by row numbers). None and a RandomState draw a seed: `result.settings` has it.
     n_jobs : int, optional
         Threads; None means all cores.
     progress : callable, optional
@@ -152,7 +152,7 @@ def estimate(
         costs=costs,
         effort=effort,
         confidence_level=confidence_level,
-        seed=random_state,
+        seed=seed_from(random_state),
         n_jobs=n_jobs,
         progress=progress,
         started=started,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, log_softmax
 
-from .._types import Codes, Floats, RowNumbers
+from .._types import Codes, Floats, RandomSeed, RowNumbers
 from ..errors import DataError
 from ..library.arrangement import check_size
 from ..library.fold import log_probabilities
@@ -24,7 +24,7 @@ from ..rows.gaps import unlabelled_note
 from ..rows.keys import digest, row_keys
 from ..rows.labels import encode_labels, plain, present_labels
 from ..rows.scaling import order_by_content
-from ..utils.checks import check_seed
+from ..utils.checks import seed_from
 from ..utils.intervals import ConfidenceInterval, check_level, score_interval
 from ._estimate import estimate
 from .balls import ball_estimate, pair_table
@@ -53,7 +53,7 @@ def from_scores(
     y: Any,
     *,
     confidence_level: float = 0.95,
-    random_state: int = 0,
+    random_state: RandomSeed = 0,
     n_jobs: int | None = None,
     ignore: Iterable[str] | str = (),
     **options: Any,
@@ -99,31 +99,25 @@ def from_scores(
     labels, labelled, n_rows = present_labels(y, len(every))
     given = every if labelled is None else every[labelled]  # with the columns that are constant
     data = dataset_of(given, names, *encode_labels(labels))
-    check_seed(random_state)
+    seed = seed_from(random_state)
     n_classes = data.n_classes
     if given.shape[1] != n_classes and not (n_classes == 2 and given.shape[1] == 1):
         result = estimate(
-            every,
-            y,
-            confidence_level=confidence_level,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            ignore=codes,
-            **options,
+            every, y, confidence_level=confidence_level, random_state=seed, n_jobs=n_jobs, ignore=codes, **options
         )
         return replace(result, index=index)
     if options:
         raise DataError(f"scores of {n_classes} classes need no {', '.join(options)}: nothing is trained")
     check_size(data)
     logs = _Logarithms.of(given)
-    posteriors, coordinates = _posteriors(logs, data, random_state)
+    posteriors, coordinates = _posteriors(logs, data, seed)
     # Of two classes the map alone: it costs next to nothing on calibrated scores, and no distortion changes a digit.
     chosen = posteriors[1] if n_classes == 2 else min(posteriors, key=lambda posterior: posterior.log_loss)
     P, error, plugin = chosen.P, chosen.error, chosen.plugin
     # Two classes: on the line of the scores, stretched for balls. A map that is flat would put rows into one place.
     space = np.hstack([expit(coordinates), expit(-coordinates)]) if n_classes == 2 else P
     ball, occupancy = ball_estimate(space, data.labels, None, n_jobs)
-    tested = _tested_rows(logs, data, P, random_state)
+    tested = _tested_rows(logs, data, P, seed)
     truth, missed = data.labels[tested], (logs.whole.argmax(axis=1) != data.labels)[tested]
     held = HeldOut(np.bincount(truth[missed], minlength=n_classes), np.bincount(truth, minlength=n_classes))
     wrong, limit = int(missed.sum()), partial(ceiling, held, None)
@@ -177,7 +171,7 @@ def from_scores(
             "shrunk_majority": majority,
         },
         settings={
-            "random_state": int(random_state),
+            "random_state": seed,
             "confidence_level": confidence_level,
             **({} if changing is None else {"drift": changing}),
             "bayesfloor": version("bayesfloor"),
@@ -270,12 +264,12 @@ class _Posterior:
         return cls(name, made_by, P, *summarise(P, labels, np.full(n, 1 / n)), loss)
 
 
-def _posteriors(logs: _Logarithms, data: Dataset, random_state: int) -> tuple[tuple[_Posterior, _Posterior], Floats]:
+def _posteriors(logs: _Logarithms, data: Dataset, seed: int) -> tuple[tuple[_Posterior, _Posterior], Floats]:
     """The scores after a temperature and shifts and after an increasing map, and the coordinates of the latter."""
     classes, order = _by_content(logs.whole, data.labels, data.class_counts)
     codes, back = np.argsort(classes), np.argsort(order)
     y, groups = codes[data.labels][order], None if data.records is None else data.records[order]
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(seed)
     stage = Stage(1.0, 0, ("scores",), ("scores",), logs.clipped[order][:, classes][None].astype(np.float32))
     tempered, _ = pool_stage(stage, y, rng, groups)
     mapped, coordinates = recalibrate(score_ranks(logs.whole[order][:, classes]), y, data.n_classes, rng, groups)
@@ -301,7 +295,7 @@ def _by_content(scores: Floats, labels: Codes, class_counts: Codes) -> tuple[Row
     return classes, order_by_content(ranks[:, classes], np.argsort(classes)[labels], len(classes))
 
 
-def _tested_rows(logs: _Logarithms, data: Dataset, P: Floats, random_state: int) -> RowNumbers:
+def _tested_rows(logs: _Logarithms, data: Dataset, P: Floats, seed: int) -> RowNumbers:
     """Rows that count for the ceiling: of copies one.
 
     Scores that agree in many digits are copies, or the steps of a tree. Copies have one label; rows on one step have
@@ -310,7 +304,7 @@ def _tested_rows(logs: _Logarithms, data: Dataset, P: Floats, random_state: int)
     everything = np.arange(data.n_samples)
     if data.records is None:
         return everything
-    draws = Draws(random_state, digest(row_keys(logs.clipped), data.labels))
+    draws = Draws(seed, digest(row_keys(logs.clipped), data.labels))
     first = one_of_each(data.records, draws.rng("copies"))
     of_record = np.empty(data.n_samples, dtype=np.int64)
     of_record[data.records[first]] = data.labels[first]

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from .._types import RandomSeed
 from ..errors import DataError, ParameterError
 from ..rows.labels import encode_labels, plain, present_labels
-from ..utils.checks import brief, numbers_from
+from ..utils.checks import brief, numbers_from, seed_from
 from ..utils.parallel import Progress
 from ._estimate import estimate
 from .result import FloorResult
@@ -148,7 +149,7 @@ def noise_check(
     kind: str | None = None,
     groups: Any = None,
     effort: str = "balanced",
-    random_state: int = 0,
+    random_state: RandomSeed = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> NoiseCheck:
@@ -181,7 +182,8 @@ def noise_check(
     >>> check.verdict in ("on", "cannot tell")
     True
     """
-    check_settings(effort, _LEVEL, random_state)
+    check_settings(effort, _LEVEL)
+    seed = seed_from(random_state)
     shares = tuple(np.ravel(numbers_from("rhos", rhos)).tolist())
     if not shares or np.ndim(rhos) > 1 or not all(0 < rho <= 1 for rho in shares):
         raise ParameterError(f"rhos must be shares between 0 and 1, got {brief(rhos)}")
@@ -189,7 +191,7 @@ def noise_check(
         "kind": kind,
         "groups": groups,
         "effort": effort,
-        "random_state": random_state,
+        "random_state": seed,
         "n_jobs": n_jobs,
         "progress": progress,
     }
@@ -201,7 +203,7 @@ def noise_check(
     clean = estimate(X, y, **options)
     found = []
     for rho in shares:
-        rng = np.random.default_rng([random_state, int(1e6 * rho)])
+        rng = np.random.default_rng([seed, int(1e6 * rho)])
         replaced = np.where(rng.random(len(codes)) < rho, rng.integers(0, n_classes, len(codes)), codes)
         noisy: Any = classes[replaced]
         if labelled is not None:  # rows without a label stay without one

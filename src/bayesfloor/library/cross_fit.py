@@ -19,6 +19,7 @@ from threadpoolctl import ThreadpoolController
 
 from .._types import Codes, Floats, RowNumbers, Singles
 from ..errors import BayesfloorWarning, DataError
+from ..utils.checks import SEEDS
 from ..utils.parallel import Progress, Threads, Workers, no_warnings
 from .fold import Fold, Models, Unseen, log_probabilities
 from .learners import LIBRARY, ON_TREES, Learner
@@ -276,7 +277,7 @@ class Library:
     def fold(self, rows: View, y: Codes, task: Task) -> Fold:
         """What a task trains on."""
         kept = None if self.kept is None else frozenset().union(*self.kept.values())
-        own, seed = rows[task.train], self.seed + task.seed
+        own, seed = rows[task.train], (self.seed + task.seed) % SEEDS
         units = None if self.groups is None else self.groups[task.train]
         return Fold(own.columns, y[task.train], self.n_classes, seed, self.effort, kept, parts=own.parts, units=units)
 

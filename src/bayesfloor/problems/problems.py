@@ -18,7 +18,7 @@ from ..errors import DataError, ParameterError
 from ..rows.dataset import feature_matrix
 from ..rows.keys import row_keys
 from ..rows.texts import text_list
-from ..utils.checks import brief, check_number, check_text, check_whole, numbers_from
+from ..utils.checks import brief, check_number, check_text, check_whole, generator_from, numbers_from
 from . import families
 from .best_values import best_values
 from .families import Distribution, draw_labels
@@ -118,9 +118,10 @@ class Problem:
     def sample(self, n: int, random_state: Any = None) -> tuple[Floats, Codes]:
         """Draw n labelled rows.
 
-        `random_state` is a seed (a whole number or a sequence of them), a `numpy.random.Generator`, or None.
+        `random_state` is a seed, a numpy RandomState or None, as in scikit-learn; also a sequence of seeds, or a
+        `numpy.random.Generator`.
         """
-        return self.distribution.draw(check_whole("n", n, 1), np.random.default_rng(random_state))
+        return self.distribution.draw(check_whole("n", n, 1), generator_from(random_state))
 
     def posterior(self, X: ArrayLike) -> Floats:
         """Exact class probabilities at each row of X, shape (n, C)."""
@@ -154,7 +155,7 @@ class Problem:
         >>> abs(value - 0.9214) < 4 * std
         True
         """
-        rng = np.random.default_rng(random_state)
+        rng = generator_from(random_state)
         block = max(1000, check_whole("n", n, 20_000) // 20)
         return best_values(lambda: self.posterior(self.sample(block, rng)[0]), 20)
 
@@ -222,7 +223,7 @@ def _stored() -> dict[str, tuple[float, float]]:
 
 def simulated_error(distribution: Distribution, largest_std: float, random_state: Any = 0) -> tuple[float, float]:
     """Mean of 1 - max posterior over as many draws as bring its standard error down to `largest_std`."""
-    rng = np.random.default_rng(random_state)
+    rng = generator_from(random_state)
     block = max(1000, min(100_000, 10_000_000 // distribution.n_features))
     n, total, squares = 0, 0.0, 0.0
     while True:

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from .._types import Floats
+from .._types import Floats, RandomSeed
 from ..errors import DataError, ParameterError
 from ..floor.excess import check_rows, check_share, error_limit, floor_reach, known_floor, points
 from ..floor.result import FloorResult
-from ..utils.checks import brief, check_seed
+from ..utils.checks import brief, seed_from
 from ..utils.intervals import ConfidenceInterval, check_level
 
 __all__ = ["ModelCurvePoint", "SamplesNeeded", "samples_needed"]
@@ -96,7 +96,7 @@ def samples_needed(
     interval: ConfidenceInterval | Sequence[float] | None = None,
     within: float = 0.01,
     confidence_level: float | None = None,
-    random_state: int = 0,
+    random_state: RandomSeed = 0,
 ) -> SamplesNeeded:
     """How many rows a model needs to come within so much of the floor.
 
@@ -118,7 +118,7 @@ def samples_needed(
         How near the floor is near enough: 0.01 is a point.
     confidence_level : float, optional
         Of the answer; that of the floor's interval if None.
-    random_state : int
+    random_state : int, RandomState or None
 
     Returns
     -------
@@ -144,7 +144,7 @@ def samples_needed(
     within = check_share("within", within)
     if within == 0:
         raise ParameterError("within must be above 0: the floor itself is only reached with infinitely many rows")
-    check_seed(random_state)
+    seed = seed_from(random_state)
     given = _check_curve(model_curve)
     curve = _merge(given)
 
@@ -172,7 +172,7 @@ def samples_needed(
     smoothed, noise = _noise(curve)
     log_n, b, fitted = _fit(sizes, errors[None], np.array([floor]), noise, within, 10_000)
     spread = float((((errors - fitted[0]) / noise) ** 2).sum() / (len(sizes) - 2))
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(seed)
     drawn = errors + rng.normal(size=(_DRAWS, len(sizes))) * noise * max(1.0, spread) ** 0.5
     lowest = smoothed.min()  # repeats at one size may have been tested on the same rows: those of one count
     shared = (lowest * (1 - lowest) / max(point.n_test for point in given)) ** 0.5

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from .._types import Codes, Counts, RowNumbers, Values
+from .._types import Codes, Counts, RandomSeed, RowNumbers, Values
 from ..errors import DataError, ParameterError
 from ..rows.gaps import unlabelled_note
-from ..utils.checks import brief, check_seed, check_whole, listed
+from ..utils.checks import brief, check_whole, listed, seed_from
 from ..utils.parallel import Progress
 from .columns import present_text, quoted
 from .open import check_fits, open_table
@@ -71,7 +71,7 @@ def raw_table(
     keep: Sequence[str] = (),
     groups: str | None = None,
     max_rows: int | None = None,
-    random_state: int = 0,
+    random_state: RandomSeed = 0,
     holds_labels: bool = False,
     header: bool | None = None,
     dtypes: Mapping[str, str] | None = None,
@@ -82,11 +82,11 @@ def raw_table(
 
     `holds_labels`: all its columns are labels. `problems` collects what is wrong; without it that is raised.
     """
-    _check_rows(max_rows, random_state)
+    seed = _check_rows(max_rows, random_state)
     check_fits(path, max_rows=max_rows)
     file = open_table(path, header=header)
     file.progress = progress
-    name, seed = Path(path).name, random_state
+    name = Path(path).name
     return select(
         file, name, target, drop, keep, groups, max_rows, seed, needs_target, holds_labels, problems, dtypes=dtypes
     )
@@ -100,7 +100,7 @@ def select(
     keep: Sequence[str],
     groups: str | None,
     max_rows: int | None,
-    random_state: int,
+    random_state: RandomSeed,
     needs_target: bool = True,
     holds_labels: bool = False,
     problems: Problems | None = None,
@@ -112,7 +112,7 @@ def select(
     What is wrong is collected in `problems`; what is returned then has no labels, and where columns were named that are
     not there, the first rows only: enough to find out what else is wrong.
     """
-    _check_rows(max_rows, random_state)
+    seed = _check_rows(max_rows, random_state)
     columns = chosen_columns(file, name, target, drop, keep, groups, needs_target, problems, dtypes=dtypes)
     label = columns.label
     notes = list(file.notes)
@@ -120,7 +120,7 @@ def select(
         return _first_rows(file, name, columns)
     if max_rows is not None and label:
         labels = labels_of_file(file, label)
-        frame, at, codes = draw_rows(file, columns, labels, max_rows, random_state)
+        frame, at, codes = draw_rows(file, columns, labels, max_rows, seed)
         y: Values | None = labels.classes[codes]
         n_rows, n_unlabelled = labels.n_rows, labels.n_rows - labels.n_labelled
         if len(at) < labels.n_labelled:
@@ -165,10 +165,11 @@ def _first_rows(file: TableFile, name: str, columns: "ChosenColumns") -> RawTabl
     )
 
 
-def _check_rows(max_rows: Any, random_state: Any) -> None:
+def _check_rows(max_rows: Any, random_state: Any) -> int:
+    """The seed."""
     if max_rows is not None:
         check_whole("max_rows", max_rows, 2)
-    check_seed(random_state)
+    return seed_from(random_state)
 
 
 class ChosenColumns(NamedTuple):

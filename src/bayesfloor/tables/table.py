@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from .._text import printed
-from .._types import Codes, Floats, RowNumbers, Values
+from .._types import Codes, Floats, RandomSeed, RowNumbers, Values
 from ..errors import BayesfloorWarning, DataError, DataTypeError, ParameterError
 from ..rows.blocks import LARGE
 from ..rows.dataset import as_array
@@ -136,7 +136,7 @@ def read_table(
     keep: Sequence[str] = (),
     groups: str | None = None,
     max_rows: int | None = None,
-    random_state: int = 0,
+    random_state: RandomSeed = 0,
     header: bool | None = None,
     dtypes: Mapping[str, str] | None = None,
     progress: Progress | None = None,
@@ -163,7 +163,7 @@ def read_table(
         Read a sample of so many rows, drawn at random within each class in proportion to its size, but five rows at
         least of each class that has them. The file is read twice in parts: once to count the labels, then for the
         rows drawn, so that memory is needed for the sample only. ARFF and NPZ are held whole.
-    random_state : int
+    random_state : int, RandomState or None
         Draws the sample.
     header : bool, optional
         Whether the first line of a CSV or TSV file holds the names of the columns; found out by default. Without names
@@ -228,7 +228,7 @@ def table_from_frame(
     keep: Sequence[str] = (),
     groups: str | None = None,
     max_rows: int | None = None,
-    random_state: int = 0,
+    random_state: RandomSeed = 0,
     dtypes: Mapping[str, str] | None = None,
     name: str = "frame",
 ) -> Table:
@@ -352,7 +352,7 @@ def _encode(raw: RawTable, keep: Sequence[str], problems: Problems) -> Table:
 
 
 def _sparse_table(
-    path: Path, target: Any, named: Sequence[str], groups: str | None, max_rows: int | None, random_state: int
+    path: Path, target: Any, named: Sequence[str], groups: str | None, max_rows: int | None, random_state: RandomSeed
 ) -> Table:
     """A file of sparse rows as a table: labels and groups lie beside them, or labels in a file of their own."""
     if named:

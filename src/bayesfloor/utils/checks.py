@@ -9,10 +9,13 @@ from .._text import printable
 from ..errors import ParameterError
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
+
     from .._types import Floats
 
 __all__ = [
     "MOST",
+    "SEEDS",
     "brief",
     "check_callable",
     "check_choice",
@@ -20,16 +23,17 @@ __all__ = [
     "check_fraction",
     "check_number",
     "check_positive",
-    "check_seed",
     "check_text",
     "check_whole",
     "draw_seed",
+    "generator_from",
     "listed",
     "numbers_from",
     "real_from",
     "seed_from",
 ]
 
+SEEDS = 2**32  # as many as scikit-learn's: from 0 on
 MOST = 2**53  # of anything that is counted: beyond, float64 cannot tell neighbours apart
 
 
@@ -139,30 +143,50 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     return value
 
 
-def check_seed(random_state: Any) -> None:
-    """A seed is a whole number, 0 or more."""
-    is_whole = isinstance(random_state, Integral) and not isinstance(random_state, bool)
-    if not is_whole or not 0 <= random_state < 2**128:  # numpy takes any, but more say no more
-        raise ParameterError(f"random_state must be a whole number, 0 or more; got {brief(random_state)}")
-
-
 def seed_from(random_state: Any) -> int:
-    """Seed from what scikit-learn calls a random_state."""
+    """Seed from a random_state, as scikit-learn understands it: None and a RandomState draw one.
+
+    Examples
+    --------
+    >>> seed_from(7)
+    7
+    >>> seed_from(-1)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    bayesfloor.errors.ParameterError: random_state must be None, a whole number from 0 to 4294967295 or ...; got -1
+    """
     is_whole = isinstance(random_state, Integral) and not isinstance(random_state, bool)
-    return int(random_state) if is_whole and random_state >= 0 else draw_seed(random_state)
+    if is_whole and 0 <= random_state < SEEDS:
+        return int(random_state)
+    if not isinstance(random_state, Integral):
+        from sklearn.utils import check_random_state
+
+        try:
+            return int(check_random_state(random_state).randint(2**31))
+        except (TypeError, ValueError):
+            pass
+    raise ParameterError(
+        f"random_state must be None, a whole number from 0 to {SEEDS - 1} or a numpy RandomState; got "
+        f"{brief(random_state)}"
+    )
 
 
 def draw_seed(random_state: Any) -> int:
     """A seed that is drawn with what scikit-learn calls a random_state."""
     from sklearn.utils import check_random_state
 
-    try:
-        return int(check_random_state(random_state).randint(2**31))
-    except (TypeError, ValueError):
-        raise ParameterError(
-            f"random_state must be None, a whole number from 0 to {2**32 - 1} or a numpy RandomState; got "
-            f"{brief(random_state)}"
-        ) from None
+    return int(check_random_state(seed_from(random_state)).randint(2**31))
+
+
+def generator_from(random_state: Any) -> "Generator":
+    """Generator of the rows of a problem: of a seed, and also of a sequence of seeds, or one that is given."""
+    import numpy as np
+
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, list | tuple) and random_state:
+        return np.random.default_rng([check_whole("random_state", seed, 0) for seed in random_state])
+    return np.random.default_rng(seed_from(random_state))
 
 
 def check_whole(name: str, value: Any, least: int, most: int = MOST, note: str = "") -> int:
