@@ -524,7 +524,7 @@ def test_reading_shows_its_progress(folder, capsys, monkeypatch) -> None:
         def close(self) -> None:
             pass
 
-    monkeypatch.setattr("bayesfloor.cli.shared.TerminalProgress", Noted)
+    monkeypatch.setattr("bayesfloor.utils.progress.TerminalProgress", Noted)
     size = (folder / "data.csv").stat().st_size
     assert run(capsys, "estimate", "data.csv", "--target", "label", *FAST)[0] == 0
     assert ("reading", size, size) in stages

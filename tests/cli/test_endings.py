@@ -11,6 +11,7 @@ import pytest
 
 from bayesfloor import read_table
 from one_process import run_each
+from terminal import Terminal, screen
 
 _ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 
@@ -87,6 +88,59 @@ def test_a_request_to_end_leaves_no_temporary_folder(table: Path, tmp_path: Path
     assert process.returncode == status
     assert said.strip() == "bayesfloor: interrupted, nothing was written"
     assert not list(temporary.iterdir())
+
+
+def on_terminal(*arguments: str, code: str = "") -> Terminal:
+    return Terminal([sys.executable, *(["-c", code] if code else ["-m", "bayesfloor"]), *arguments])
+
+
+def test_a_terminal_shows_the_result_and_no_progress(table: Path) -> None:
+    arguments = ["estimate", str(table), "--target", "label", "--effort", "fast", "--jobs", "1"]
+    terminal = on_terminal(*arguments)
+    assert terminal.end() == 0
+    assert b"reading" in terminal.said
+    assert b"training" in terminal.said
+    assert screen(terminal.said) == run(*arguments).stdout.splitlines()
+
+
+def test_an_error_stands_alone_on_a_terminal(table: Path) -> None:
+    with table.open("a") as file:
+        file.writelines("0.1,0.2,x\n" * 100_000)
+        file.write("0.1,0.2,x,7\n")
+    terminal = on_terminal("estimate", str(table), "--target", "label")
+    assert terminal.end() == 2
+    assert b"reading" in terminal.said
+    (line,) = screen(terminal.said)
+    assert line.startswith("bayesfloor: error: data.csv")
+
+
+# Says how far it is, gives a note in the middle, and waits to be interrupted.
+_HALF_DONE = """
+import sys, time, warnings
+from bayesfloor import BayesfloorWarning
+from bayesfloor.cli import main
+from bayesfloor.floor import _estimate
+
+def half(*_, progress, **__):
+    progress("training", 3, 10)
+    warnings.warn("something is odd", BayesfloorWarning)
+    progress("training", 4, 10)
+    progress("forests", 1, 2)
+    time.sleep(600)
+
+_estimate.estimate = half
+sys.exit(main.main())
+"""
+
+
+def test_what_is_said_while_progress_is_shown_stays_and_ctrl_c_clears_the_line(table: Path) -> None:
+    terminal = on_terminal("estimate", str(table), "--target", "label", code=_HALF_DONE)
+    terminal.read_until(b"1/2")
+    terminal.press(b"\x03")
+    assert terminal.end() == 130
+    assert b"training" in terminal.said
+    shown = [line for line in screen(terminal.said) if line]
+    assert shown == ["bayesfloor: note: something is odd", "bayesfloor: interrupted, nothing was written"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "utf-16", "utf-32"])

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from bayesfloor.utils.progress import TerminalProgress
+from terminal import screen
 
 
 class Terminal(io.StringIO):
@@ -29,7 +30,7 @@ def test_bar_on_a_terminal_and_silence_elsewhere(monkeypatch):
     assert pipe.getvalue() == ""
     assert "counting" in terminal.getvalue()
     assert "10/10" in terminal.getvalue()
-    assert terminal.getvalue().endswith("\n")
+    assert screen(terminal.getvalue().encode()) == []
     # Drawn at once, at the end, and in between at most ten times a second.
     assert [done for done in range(1, 11) if f"{done}/10" in terminal.getvalue()] == [1, 5, 9, 10]
     assert "?25l" not in terminal.getvalue(), "the cursor is never hidden, so nothing has to bring it back"

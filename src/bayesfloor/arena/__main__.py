@@ -14,7 +14,7 @@ from ..errors import ParameterError
 from ..problems.problems import KINDS, get, names
 from ..utils.checks import brief
 from ..utils.files import check_writable, write_file
-from ..utils.progress import TerminalProgress
+from ..utils.progress import terminal_progress
 from .arena import default_estimators, run
 from .leaderboard import ArenaResult
 from .metrics import run_metrics
@@ -82,13 +82,10 @@ def _run(options: argparse.Namespace, command: str) -> int:
         print("estimators:", *(f"  {name}" for name in estimators), sep="\n")
         return 0
     if options.metrics:
-        board = run_metrics(
-            options.problems,
-            n=options.sizes[0],
-            n_seeds=options.n_seeds,
-            path=options.results,
-            progress=None if options.quiet else TerminalProgress(),
-        )
+        with terminal_progress(options.quiet) as progress:
+            board = run_metrics(
+                options.problems, n=options.sizes[0], n_seeds=options.n_seeds, path=options.results, progress=progress
+            )
         print(board)
         return 0
     if options.estimators:
@@ -108,15 +105,16 @@ def _run(options: argparse.Namespace, command: str) -> int:
         raise ParameterError("results, leaderboard, its picture (.svg) and JSON need names of their own")
     if picture is not None and find_spec("matplotlib") is None:
         raise ParameterError("the picture beside the leaderboard needs matplotlib: pip install matplotlib")
-    result = run(
-        estimators,
-        options.problems,
-        sizes=options.sizes,
-        n_seeds=options.n_seeds,
-        path=options.results,
-        n_jobs=options.jobs,
-        progress=None if options.quiet else TerminalProgress(),
-    )
+    with terminal_progress(options.quiet) as progress:
+        result = run(
+            estimators,
+            options.problems,
+            sizes=options.sizes,
+            n_seeds=options.n_seeds,
+            path=options.results,
+            n_jobs=options.jobs,
+            progress=progress,
+        )
     print(result)
     if options.json is not None:
         write_file(options.json, result.to_json(), force=options.force)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from ..errors import ParameterError
 from ..utils.files import write_file
-from .shared import check_output, confidence, deliver, progress_of, read_rows, say
+from ..utils.progress import terminal_progress
+from .shared import check_output, confidence, deliver, read_rows, say
 
 __all__ = ["column_groups", "compare_saved", "value_columns"]
 
@@ -21,7 +22,7 @@ def value_columns(options: Namespace) -> None:
         check_output(options, report)
     groups = column_groups(options.group)
     table = read_rows(options)
-    with progress_of(options) as progress:
+    with terminal_progress(options.quiet) as progress:
         values = column_values(
             table,
             columns=groups or None,

@@ -3,7 +3,6 @@
 import json
 import sys
 from argparse import Namespace
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from ..errors import ParameterError
 from ..tables.selection import DTYPES
 from ..tables.table import read_table
 from ..utils.files import check_writable, write_file
-from ..utils.progress import TerminalProgress
+from ..utils.progress import terminal_progress
 from .parts import costs_from
 
 __all__ = [
@@ -24,7 +23,6 @@ __all__ = [
     "floor_of",
     "pictures_of",
     "print_line",
-    "progress_of",
     "read_rows",
     "reads_in_blocks",
     "refuse_blocks",
@@ -38,7 +36,7 @@ def read_rows(options: Namespace) -> Any:
     pictures = pictures_of(options)
     if pictures is not None:
         return pictures
-    with progress_of(options) as progress:
+    with terminal_progress(options.quiet) as progress:
         return read_table(
             options.file,
             target=options.target,
@@ -67,7 +65,7 @@ def pictures_of(options: Namespace) -> Any:
     """Pictures that the options name; None where they name a table."""
     from .inputs import read_pictures_of
 
-    with progress_of(options) as progress:
+    with terminal_progress(options.quiet) as progress:
         return read_pictures_of(options, progress)
 
 
@@ -77,24 +75,11 @@ def confidence(options: Namespace) -> float:
     return 0.95 if given is None else float(given)
 
 
-@contextmanager
-def progress_of(options: Namespace) -> Any:
-    """A bar on the terminal, unless nothing is to be said."""
-    if options.quiet:
-        yield None
-        return
-    progress = TerminalProgress()
-    try:
-        yield progress
-    finally:
-        progress.close()
-
-
 def floor_of(options: Namespace, table: Any, groups: str | None = None) -> Any:
     """The estimate of these rows."""
     from ..floor._estimate import estimate
 
-    with progress_of(options) as progress:
+    with terminal_progress(options.quiet) as progress:
         return estimate(
             table,
             groups=groups,

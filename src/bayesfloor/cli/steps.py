@@ -17,6 +17,7 @@ from ..tables.selection import DTYPES
 from ..tables.table import Table, read_table
 from ..utils.checks import listed
 from ..utils.files import write_file
+from ..utils.progress import terminal_progress
 from .completion import complete
 from .parts import check_by, parts_of, subgroups_of
 from .shared import (
@@ -27,7 +28,6 @@ from .shared import (
     floor_of,
     pictures_of,
     print_line,
-    progress_of,
     read_rows,
     reads_in_blocks,
     refuse_blocks,
@@ -272,7 +272,7 @@ def _scores(options: Namespace) -> None:
         result = from_scores(scores, raw.y, **settings)
     else:
         how = f"{len(names)} columns for {len(classes)} classes are no scores of them: taken for an embedding"
-        with progress_of(options) as progress:
+        with terminal_progress(options.quiet) as progress:
             result = from_scores(scores, raw.y, effort=options.effort, progress=progress, **settings)
     about = printed([how, *(f"- note: {note}" for note in raw.notes)])
     deliver(options, f"{about}\n\n{result}", {"columns": how, **result.to_dict()})
@@ -300,7 +300,7 @@ def _noise(options: Namespace) -> None:
 
     check_output(options)
     table = read_rows(options)
-    with progress_of(options) as progress:
+    with terminal_progress(options.quiet) as progress:
         is_table = hasattr(table, "X")
         check = noise_check(
             table.features_of_rows if is_table else table.images,

@@ -1,14 +1,19 @@
-"""Progress: a callback `progress(stage, done, total)`, and one that draws a bar on a terminal."""
+"""Progress: a callback `progress(stage, done, total)`, and one that draws a line on a terminal."""
 
 import sys
 import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, TextIO
 
-__all__ = ["TerminalProgress"]
+__all__ = ["TerminalProgress", "terminal_progress"]
 
 
 class TerminalProgress:
-    """Draw a bar with the stage and the time left; silent unless the stream is a terminal.
+    """Draw a line with the stage, a bar and the time left; silent unless the stream is a terminal.
+
+    The line is cleared when a stage ends, so that stages follow each other in one place and nothing is left of them.
 
     Examples
     --------
@@ -38,10 +43,30 @@ class TerminalProgress:
             self.close()
 
     def close(self) -> None:
-        """Leave the bar as it is and go to the next line."""
+        """Clear the line: what is printed next takes its place."""
         if self._bars is not None:
             self._bars.stop()
             self._bars = None
+
+
+@contextmanager
+def terminal_progress(quiet: bool = False) -> Iterator[TerminalProgress | None]:
+    """Progress of a command: the line is cleared before a warning is shown, and at the end, whatever it is."""
+    if quiet:
+        yield None
+        return
+    progress, show = TerminalProgress(), warnings.showwarning
+
+    def show_alone(*args: Any, **options: Any) -> None:
+        progress.close()
+        show(*args, **options)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show_alone
+        try:
+            yield progress
+        finally:
+            progress.close()
 
 
 def _bars(stream: TextIO, stage: str) -> Any:
@@ -61,6 +86,7 @@ def _bars(stream: TextIO, stage: str) -> Any:
         TimeRemainingColumn(elapsed_when_finished=True),
         console=Steady(file=stream),
         auto_refresh=False,  # no thread: drawn when there is something to tell
+        transient=True,  # cleared when it stops
         redirect_stdout=False,
         redirect_stderr=False,
     )
