@@ -90,12 +90,13 @@ examples:
   bayesfloor gate --result floor.json --error 0.12 --n-test 2000 --ignore still-falling --json
 """,
     "columns": """What the floor loses without each column, and what it is with it alone. Verdicts:
-  golden         alone nearly as good as all columns: often a leak of the label
-  useful         the floor rises without it
-  only together  so it does, though alone the column tells nothing, or far less; pairs are tried
-  redundant      nothing is lost without it, but it tells something alone
-  useless        nothing is lost without it, and it tells nothing alone
-  cannot tell    the interval of the loss is too wide
+  golden          alone nearly as good as all columns: often a leak of the label
+  useful          the floor rises without it
+  only together   so it does, though alone the column tells nothing, or far less; pairs are tried
+  helps probabilities only   without it probabilities get worse, but hardly any decision
+  redundant       nothing is lost without it while the other columns stay; without several such columns it may be
+  useless         nothing is lost without all useless columns together, in errors or probabilities
+  cannot tell     the interval of the loss is too wide
 
 examples:
   bayesfloor columns data.csv --target label

@@ -19,10 +19,11 @@ from ..utils.checks import brief, check_callable, listed, seed_from
 from ..utils.intervals import score_interval, share_error
 from ..utils.parallel import Progress, Threads, Workers, n_threads, one_blas_thread
 from ._estimate import estimate_rows
-from .columns import ColumnPair, ColumnValue, ColumnValues, verdict
+from .columns import ColumnPair, ColumnSet, ColumnValue, ColumnValues, Loss, verdict
 from .curve import stakes
 from .labelled_rows import LabelledRows, Sample
-from .paired import Difference, Errors, RowWeights, difference
+from .metrics import log_loss
+from .paired import Difference, Errors, RowWeights, difference, mean_difference
 from .result import FloorResult
 from .rows import named_labels, open_rows
 from .settings import Request, Run
@@ -55,7 +56,9 @@ def column_values(
     The library is cross-fitted on all columns, as `estimate` does it; then again without each column, on the same rows
     and folds, with the learners that its pool cannot do without; and on each column alone. So differences are paired
     row by row: with d the share of rows on which exactly one of the two errs, a difference D has the variance
-    (d - D^2)/N. `plan` says what it takes, which is far below an estimate per column. See `docs/howto/columns.md`.
+    (d - D^2)/N. Columns that seem to tell nothing are left out together, then the half of them that matters least, and
+    so on: useless are those of the first set without which nothing is lost. `plan` says what it takes, which is far
+    below an estimate per column. See `docs/howto/columns.md`.
 
     Parameters
     ----------
@@ -223,7 +226,11 @@ class _Values:
         shares = np.bincount(self.labels, weights=rows.weights)
         unknowing = self.labels != int(shares.argmax())
         self.constant = Errors(unknowing, missing=result.majority_error - rows.mean(unknowing))
+        # What is named alone is never worse than that, as it is counted and as it is corrected.
+        self.majority = min(rows.mean(unknowing), 1 - max(result.priors), result.majority_error)
+        self.shares = shares
         self.whole = self._errors(reduced.whole(), reduced.whole(0.5))
+        self.whole_log_loss = self._log_loss(reduced.whole())
 
     @classmethod
     def of(
@@ -246,15 +253,17 @@ class _Values:
             loss, only = without[name], alone[name]
             gain = self._gain(only)
             distance = difference(only, self.whole, self.rows, self.level)
-            error = min(self.rows.mean(only.wrong) + only.missing, self.result.majority_error)
+            error = min(self.rows.mean(only.wrong) + only.missing, self.majority)
             interval = score_interval(error, self.n, self.level)
             highest = 1 - 1 / len(self.result.classes)
             found.append(
                 ColumnValue(
                     name=name,
                     features=tuple(names[int(p)] for p in places),
-                    loss=loss.value,
-                    loss_interval=loss.interval,
+                    loss=loss.errors.value,
+                    loss_interval=loss.errors.interval,
+                    log_loss=loss.log_loss.value,
+                    log_loss_interval=loss.log_loss.interval,
                     alone=error,
                     alone_interval=replace(interval, high=min(interval.high, highest)),
                     gain=gain.value,
@@ -265,22 +274,26 @@ class _Values:
                 )
             )
         pairs = self._pairs(found, units, workers)
+        useless = self._useless(found, units, without, workers)
+        if useless is not None:
+            found = [replace(c, verdict="useless") if c.name in useless.names else c for c in found]
         return ColumnValues(
             result=self.result,
             columns=tuple(sorted((_with_partners(column, pairs) for column in found), key=lambda c: -c.loss)),
             pairs=pairs,
+            useless=useless,
             learners=self.reduced.learners,
             rows=len(self.labels),
             majority=self.rows.mean(self.constant.wrong),
         )
 
-    def _without(self, units: Units, workers: Workers) -> dict[str, Difference]:
-        """What the floor loses without each."""
+    def _without(self, units: Units, workers: Workers, stage: str = "columns left out") -> dict[str, Loss]:
+        """What is lost without each."""
         every = np.arange(self.reduced.trained.rows.shape[1])
         tables = {name: np.setdiff1d(every, places) for name, places in units.items()}
         nothing_left = {name: self.constant for name, table in tables.items() if not len(table)}
         tables = {name: table for name, table in tables.items() if len(table)}
-        P = self._learn(tables, workers, "columns left out")
+        P = self._learn(tables, workers, stage)
         errors = {**nothing_left, **{name: self._errors(p) for name, p in P.items()}}
         uncorrected = replace(self.whole, unsettled=0.0)
         found = {name: difference(errors[name], uncorrected, self.rows, self.level) for name in units}
@@ -294,7 +307,33 @@ class _Values:
         for name, half in self._learn(lost, workers, "columns that matter", 0.5).items():
             settled = self._errors(P[name], half)
             found[name] = difference(settled, self.whole, self.rows, self.level)
-        return found
+        P.update({name: np.tile(self.shares, (len(self.labels), 1)) for name in nothing_left})
+        return {
+            name: Loss(loss, mean_difference(self._log_loss(P[name]), self.whole_log_loss, self.rows, self.level))
+            for name, loss in found.items()
+        }
+
+    def _useless(
+        self, found: Sequence[ColumnValue], units: Units, without: Mapping[str, Loss], workers: Workers
+    ) -> ColumnSet | None:
+        """Columns that can be left out together: all that seem to tell nothing, or the half that matters least of them.
+
+        The others may replace each of these columns by itself, so that only a set that was left out together is known
+        to be useless. There are as many refits at most as the columns can be halved.
+        """
+        mute = [c for c in found if c.verdict == "redundant" and c.gain_interval.low <= 0 and without[c.name].is_none]
+        names = tuple(c.name for c in sorted(mute, key=lambda c: c.log_loss))
+        while names:
+            if len(names) == 1:
+                loss = without[names[0]]
+            else:
+                together = {"": np.unique(np.concatenate([units[name] for name in names]))}
+                loss = self._without(together, workers, "columns left out together")[""]
+            if loss.is_none:
+                errors, probabilities = loss.errors, loss.log_loss
+                return ColumnSet(names, errors.value, errors.interval, probabilities.value, probabilities.interval)
+            names = names[: len(names) // 2]
+        return None
 
     def _learn(
         self, tables: Mapping[str, RowNumbers], workers: Workers, stage: str, fraction: float = 1.0
@@ -310,6 +349,10 @@ class _Values:
     def _gain(self, errors: Errors) -> Difference:
         """On naming the largest class."""
         return difference(self.constant, errors, self.rows, self.level)
+
+    def _log_loss(self, P: Floats) -> Floats:
+        """Of each row."""
+        return log_loss(P, self.labels, self.rows.weights)[1]
 
     def _errors(self, P: Floats, half: Floats | None = None) -> Errors:
         """Of cross-fitted probabilities, and of those by models of half of the rows."""
@@ -331,7 +374,8 @@ class _Values:
         for names, P in zip(pairs, learned, strict=True):
             errors = self._errors(P)
             gain = self._gain(errors)
-            made.append(ColumnPair(names, self.rows.mean(errors.wrong), gain.value, gain.interval))
+            error = min(self.rows.mean(errors.wrong), self.majority)
+            made.append(ColumnPair(names, error, gain.value, gain.interval))
         return tuple(sorted(made, key=lambda pair: -pair.gain))
 
 

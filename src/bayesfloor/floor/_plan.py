@@ -135,7 +135,7 @@ def plan(
     speed : float, optional
         Of this machine against that on which costs were measured; by default it is measured for a second.
     column_values : bool
-        With what `column_values` takes besides: all columns without each other, and each alone.
+        With what `column_values` takes besides: all columns but one, each alone, and sets of them left out together.
     entries : int
         Numbers that a sparse matrix of `d` columns stores (`X.nnz`); of texts two or three for each character.
         Their memory counts; the time of the few learners that look at them is not in the plan.
@@ -209,11 +209,12 @@ def plan(
 def _column_seconds(training: float, d: int, sample: int, effort: str, *, is_all: bool) -> float:
     """Tables without a column have the five models of full size, and half ones where it matters; all but few learners.
 
-    A share of what they take on all columns, measured by benchmarks/columns.py.
+    Sets of columns are left out, too: as many at most as the number of columns can be halved. All are shares of what
+    training takes on all columns, measured by benchmarks/columns.py.
     """
     models = n_models(n_repeats(sample, effort) if is_all else 1)
     whole = sum(fraction * count for fraction, count in models.items())
-    return training * d * (_WITHOUT + _ALONE) * N_FOLDS / whole
+    return training * ((d + np.log2(d)) * _WITHOUT + d * _ALONE) * N_FOLDS / whole
 
 
 def sparse_bytes(entries: int, threads: int) -> float:

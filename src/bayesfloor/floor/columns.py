@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from .._text import printable, printed
+from ..library.reduced import LITTLE
 from ..utils.checks import listed
 from ..utils.files import save_text
 from ..utils.intervals import ConfidenceInterval
 from .paired import Difference
 from .result import FloorResult
 
-__all__ = ["GOLDEN", "NOTHING", "VERDICTS", "ColumnPair", "ColumnValue", "ColumnValues", "verdict"]
+__all__ = ["GOLDEN", "NOTHING", "VERDICTS", "ColumnPair", "ColumnSet", "ColumnValue", "ColumnValues", "Loss", "verdict"]
 
 NOTHING = 0.02  # a loss that may be none, and is surely less than two points, counts as none
 GOLDEN = 0.1  # of what all columns tell, a golden one may lack so much
@@ -22,10 +23,29 @@ VERDICTS = {
     "golden": "alone nearly as good as all columns together: often a leak of the label",
     "useful": "the floor rises without it",
     "only together": "the floor rises without it, though alone it was not seen to tell anything, or far less",
-    "redundant": "it tells something alone, but nothing that the other columns do not tell, too",
-    "useless": "nothing is lost without it, and it was not seen to tell anything alone",
+    "helps probabilities only": "without it probabilities get worse, but hardly any decision",
+    "redundant": "nothing is lost without it while the other columns stay; without several such columns it may be",
+    "useless": "nothing is lost, in errors or probabilities, without all of these together",
     "cannot tell": "neither a loss without it nor that there is none is shown: more rows would tell",
 }
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What is lost without some columns, in errors and in mean log-loss."""
+
+    errors: Difference
+    log_loss: Difference
+
+    @property
+    def is_hardly_any(self) -> bool:
+        """Whether the loss in errors may be none, and is surely less than two points."""
+        return not self.errors.is_above_zero and self.errors.interval.high <= NOTHING
+
+    @property
+    def is_none(self) -> bool:
+        """... and none in log-loss is seen: it may be 0, and is estimated at 0.002 at most."""
+        return self.is_hardly_any and not self.log_loss.is_above_zero and self.log_loss.value <= LITTLE
 
 
 @dataclass(frozen=True)
@@ -39,14 +59,17 @@ class ColumnValue:
         The columns of numbers that it is made of.
     loss, loss_interval
         What the floor loses without it: a signed estimate; the interval ends at 0.
+    log_loss, log_loss_interval
+        What the mean log-loss loses without it: as `loss`.
     alone, alone_interval
-        The floor with it alone.
+        The floor with it alone; never above the error of naming the largest class.
     gain, gain_interval
         What it gains alone on naming the largest class: a signed estimate; the interval ends at 0.
     distance, distance_interval
         How far the floor with it alone is above that with all columns; as the others.
     verdict : str
-        One of "golden", "useful", "only together", "redundant", "useless" and "cannot tell".
+        One of "golden", "useful", "only together", "helps probabilities only", "redundant", "useless" and "cannot
+        tell". Useless are the columns of `ColumnValues.useless`, which were left out together without loss.
     partners : tuple of str
         Of "only together": columns with which it was seen to tell something, by two.
     """
@@ -55,6 +78,8 @@ class ColumnValue:
     features: tuple[str, ...]
     loss: float
     loss_interval: ConfidenceInterval
+    log_loss: float
+    log_loss_interval: ConfidenceInterval
     alone: float
     alone_interval: ConfidenceInterval
     gain: float
@@ -84,6 +109,17 @@ class ColumnPair:
 
 
 @dataclass(frozen=True)
+class ColumnSet:
+    """Columns that were left out together, and what was lost: in errors, and in mean log-loss."""
+
+    names: tuple[str, ...]
+    loss: float
+    loss_interval: ConfidenceInterval
+    log_loss: float
+    log_loss_interval: ConfidenceInterval
+
+
+@dataclass(frozen=True)
 class ColumnValues:
     """What each column of a table is worth, beside the floor of all of them.
 
@@ -95,6 +131,8 @@ class ColumnValues:
         Those first that the floor loses most without.
     pairs : tuple of ColumnPair
         Pairs of columns that tell nothing alone and matter in the whole table.
+    useless : ColumnSet or None
+        The columns that were left out together without loss.
     learners : tuple of str
         Which classifiers the differences rest on.
     rows : int
@@ -117,6 +155,7 @@ class ColumnValues:
     result: FloorResult
     columns: tuple[ColumnValue, ...]
     pairs: tuple[ColumnPair, ...]
+    useless: ColumnSet | None
     learners: tuple[str, ...]
     rows: int
     majority: float
@@ -145,6 +184,12 @@ class ColumnValues:
         for name, about in VERDICTS.items():
             if self.named(name) and name != "useful":
                 found.append(f"{name}: {listed(list(self.named(name)), 8)} ({about}).")
+        if self.useless is not None and len(self.useless.names) > 1:
+            low, high = (100 * end for end in (self.useless.loss_interval.low, self.useless.loss_interval.high))
+            found.append(
+                f"The {len(self.useless.names)} useless columns were left out together: {100 * self.useless.loss:+.2f} "
+                f"points lost ({low:.2f} to {high:.2f})."
+            )
         return tuple(map(printable, found))
 
     def __str__(self) -> str:
@@ -216,6 +261,7 @@ class ColumnValues:
         return {
             "columns": [{**asdict(column), "sentence": column.sentence} for column in self.columns],
             "pairs": [asdict(pair) for pair in self.pairs],
+            "useless": None if self.useless is None else asdict(self.useless),
             "sentences": list(self.sentences),
             "learners": list(self.learners),
             "rows": self.rows,
@@ -259,20 +305,21 @@ class ColumnValues:
         return save_text(path, texts, force=force)
 
 
-def verdict(loss: Difference, gain: Difference, distance: Difference, told: float) -> str:
+def verdict(loss: Loss, gain: Difference, distance: Difference, told: float) -> str:
     """What a column is, from intervals: of its loss, its gain alone and its distance from all columns.
 
-    `told` is what all columns gain on naming the largest class.
+    `told` is what all columns gain on naming the largest class. Whether a redundant column is useless shows only when
+    it is left out with others.
     """
     if gain.is_above_zero and distance.interval.high <= GOLDEN * told:
         return "golden"
-    if loss.is_above_zero:
+    if loss.errors.is_above_zero:
         # By chance one of forty columns that tell nothing alone is seen to tell something: less than half, then.
-        together = not gain.is_above_zero or gain.interval.high < loss.interval.low / 2
+        together = not gain.is_above_zero or gain.interval.high < loss.errors.interval.low / 2
         return "only together" if together else "useful"
-    if loss.interval.high > NOTHING:
+    if not loss.is_hardly_any:
         return "cannot tell"
-    return "redundant" if gain.is_above_zero else "useless"
+    return "helps probabilities only" if loss.log_loss.is_above_zero else "redundant"
 
 
 def _clean(name: str) -> str:

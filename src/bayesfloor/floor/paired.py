@@ -16,7 +16,7 @@ from .._types import Codes, Floats, Mask
 from ..utils.intervals import ConfidenceInterval
 from .rule import unsettled_weight
 
-__all__ = ["Difference", "Errors", "RowWeights", "difference"]
+__all__ = ["Difference", "Errors", "RowWeights", "difference", "mean_difference"]
 
 _SURELY = 3.0  # standard errors of a difference from which on it is corrected in full
 # Other training rows would have made other models, which counting the errors of these cannot see: what 95 % of 600
@@ -89,9 +89,9 @@ class Difference:
     value : float
     interval : ConfidenceInterval
     discordant : float
-        Share of rows on which exactly one of the two errs.
+        Share of rows on which exactly one of the two errs; of other losses, on which the two differ.
     standard_error : float
-        Of the difference of the two shares of errors.
+        Of the difference of the two shares of errors, or mean losses.
     """
 
     value: float
@@ -128,3 +128,19 @@ def difference(
     low, high = max(least, value - arm), max(least, value) + arm
     interval = ConfidenceInterval(low, high, confidence_level)
     return Difference(value, interval, rows.mean(np.abs(gaps)), error)
+
+
+def mean_difference(more: Floats, fewer: Floats, rows: RowWeights, confidence_level: float) -> Difference:
+    """How much higher the mean of `more` is, of losses of the same rows; the interval ends at 0, as of `difference`.
+
+    Examples
+    --------
+    >>> rows = RowWeights(np.full(4, 0.25))
+    >>> mean_difference(np.array([0.3, 0.2, 0.4, 0.1]), np.array([0.1, 0.1, 0.1, 0.1]), rows, 0.95).value.__round__(3)
+    0.15
+    """
+    gaps = more - fewer
+    value, error = rows.mean(gaps), float(np.sqrt(rows.variance(gaps)))
+    arm = _TRAINED * float(ndtri((1 + confidence_level) / 2)) * error
+    interval = ConfidenceInterval(max(0.0, value - arm), max(0.0, value) + arm, confidence_level)
+    return Difference(value, interval, rows.mean(gaps != 0), error)

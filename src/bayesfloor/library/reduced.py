@@ -16,12 +16,12 @@ from .pool import Stage, leave_out, pool_stage
 from .representation import View
 from .training import Trained, reweight
 
-__all__ = ["ALONE", "TOGETHER", "Reduced"]
+__all__ = ["ALONE", "LITTLE", "TOGETHER", "Reduced"]
 
 # Learners by the time that a fit takes, the longest first; all others together take less than the first of them.
 _COSTLY = ("laplace", "deep trees", "interactions", "mixtures", "trees", "kernel", "weighted neighbours")
 _ON_WEIGHTS = ("kernel", "weighted neighbours")  # which stretch columns by their importance
-_LITTLE = 0.002  # log-loss that the pool may lose without them, all in all: as in the race
+LITTLE = 0.002  # log-loss that the pool may lose without them, all in all: as in the race
 # For one column, and for two: what is left behind with many columns may be best with few.
 ALONE = ("linear", "additive", "gaussian", "neighbours", "boosting")
 TOGETHER = ("quadratic", "additive", "gaussian", "neighbours", "trees", "boosting")
@@ -47,7 +47,7 @@ class Reduced:
         """With learners decided by the models of half of the rows, on rows that are not held out."""
         stage, free = trained.fitted.stages[1], np.flatnonzero(trained.fitted.fold != 0)
         stage = stage.only(trained.fitted.library.learners())  # forests of many rows are no part of it
-        kept = leave_out(stage, trained.labels, free, _COSTLY, _LITTLE).learner
+        kept = leave_out(stage, trained.labels, free, _COSTLY, LITTLE).learner
         return cls(trained, tuple(dict.fromkeys(kept)))
 
     def whole(self, fraction: float = 1.0) -> Floats:
