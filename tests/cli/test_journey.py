@@ -163,7 +163,9 @@ def test_from_a_messy_file_to_a_page(make, tmp_path, monkeypatch, capsys) -> Non
     if status == 2:
         errors, message = 1, capsys.readouterr().err
         assert message.startswith("bayesfloor: error: ")
-        assert message.count("\n") == 1
+        problems = re.search(r"has (\d+) problems:\n", message)
+        # A line for each problem, and one that settles all of them.
+        assert message.count("\n") == (2 + int(problems[1]) if problems else 1)
         status = main([*follow(message, command), *settings])
     out, err = capsys.readouterr()
     assert (status, errors) == (0, n_errors), err

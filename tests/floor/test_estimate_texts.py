@@ -82,8 +82,12 @@ def test_rows_that_are_no_columns_have_no_estimate_on_columns(kind: str, monkeyp
 
 
 def test_notes_name_no_columns_that_rows_do_not_have() -> None:
-    result = bf.estimate(["the same words"] * 60, np.arange(60) % 2, effort="fast", n_jobs=1)
+    texts = ["the same words"] * 40 + ["other words"] * 40
+    result = bf.estimate(texts, np.arange(80) % 2, effort="fast", n_jobs=1)
     assert not [note for note in result.notes if "column 0" in note]
+    with pytest.raises(bf.DataError) as refused:
+        bf.estimate(texts[:40], np.arange(40) % 2, effort="fast", n_jobs=1)
+    assert "column" not in str(refused.value)
 
 
 def test_every_format_of_a_sparse_matrix_has_one_floor() -> None:

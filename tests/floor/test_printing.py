@@ -98,7 +98,12 @@ def test_tables_pictures_and_learners(frame, result) -> None:
 def test_errors_and_warnings(result, frame) -> None:
     rest = frame.iloc[:, :2]
     for call in (
-        lambda: bf.estimate(frame.assign(**{_NAMES[0]: ["1", "x", "2"] * 40}), frame.columns[-1], **FAST),
+        lambda: bf.estimate(
+            frame.assign(**{_NAMES[0]: ["1", _STEER, "2"] * 40}),
+            frame.columns[-1],
+            dtypes={_NAMES[0]: "numeric"},
+            **FAST,
+        ),
         lambda: bf.estimate(frame, _NAMES[0] + "?", **FAST),
         lambda: bf.estimate(rest, [*_NAMES[:2]] * 59 + [_STEER, _NAMES[0]], **FAST),
         lambda: bf.compare(result, y_true=[_STEER] * 9, y_pred=[_STEER] * 9),

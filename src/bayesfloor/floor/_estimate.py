@@ -189,10 +189,8 @@ def estimate_rows(
     data = sample.data
     check_size(data)
     if not data.X.shape[1]:
-        raise DataError(
-            f"all columns of X are constant ({data.n_columns} of {data.n_columns}): rows that are all alike say "
-            "nothing about their labels; check how the columns were made"
-        )
+        what = "rows of X are alike" if rows.raw is not None else f"{data.n_columns} columns of X are constant"
+        raise DataError(f"all {what}: they say nothing about the labels. Check how X was made")
     if rows.client is None or sample.is_all:
         _check_memory(rows, sample, request, run)
     priors = None if request.priors is None else target_priors(request.priors, data.classes)
