@@ -156,3 +156,13 @@ def test_damaged_and_incomplete_files(saved) -> None:
         read_table(folder / "f.npz")
     assert not has_sparse_rows(folder / "y.npy")
     assert not has_sparse_rows(folder / "nothing.npz")
+
+
+def test_an_archive_of_an_unknown_version_is_refused(tmp_path) -> None:
+    path = tmp_path / "future.npz"
+    np.savez(path, X=np.zeros((3, 2)), y=np.zeros(3))
+    content = bytearray(path.read_bytes())
+    content[content.rindex(b"PK\x01\x02") + 6] = 109  # the version that is needed to extract the last array
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"future\.npz"):
+        read_table(path, target="y")

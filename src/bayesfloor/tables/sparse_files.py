@@ -44,11 +44,8 @@ def has_sparse_rows(path: Path) -> bool:
         return True
     if suffixes[-1:] != [".npz"] or not path.is_file() or not zipfile.is_zipfile(path):
         return False
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return {"format.npy", "shape.npy", "data.npy"} <= set(archive.namelist())
-    except (OSError, zipfile.BadZipFile):
-        return False
+    with report_damage(path.name), zipfile.ZipFile(path) as archive:
+        return {"format.npy", "shape.npy", "data.npy"} <= set(archive.namelist())
 
 
 def read_sparse_file(path: str | Path, target: Any = None) -> SparseFile:
