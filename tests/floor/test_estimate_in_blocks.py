@@ -140,9 +140,11 @@ def test_the_sample_is_drawn_by_a_digest_of_all_rows(sample) -> None:
     assert len({block_digest(block, np.ones(2, dtype=bool)) for block in blocks}) == 1
 
 
-def test_copies_in_mapped_files_are_seen(sample, tmp_path: Path) -> None:
+@pytest.mark.parametrize("noise", [0, 1e-9])
+def test_copies_in_mapped_files_are_seen(sample, tmp_path: Path, noise: float) -> None:
     # A sample of a tenth holds both of a pair once in a hundred pairs.
     X, y = np.repeat(sample[0][:2000], 2, axis=0), np.repeat(sample[1][:2000], 2)
+    X[1::2] *= 1 + noise * np.random.default_rng(0).normal(size=(2000, 2))
     np.save(tmp_path / "X.npy", X)
     mapped = bf.estimate(
         np.load(tmp_path / "X.npy", mmap_mode="r"), y, effort="fast", n_jobs=1, run=Run(sample_rows=400)

@@ -98,8 +98,10 @@ def test_rows_at_hand_on_a_cluster(client, sample, local) -> None:
     same(estimate(*sample, run={"cluster": client}), local)
 
 
-def test_copies_count_once_on_a_cluster(client, sample) -> None:
+@pytest.mark.parametrize("noise", [0, 1e-9])
+def test_copies_count_once_on_a_cluster(client, sample, noise: float) -> None:
     X, y = (np.concatenate([part[:2000], part[500:1500]]) for part in sample)
+    X[2000:] *= 1 + noise * np.random.default_rng(0).normal(size=(1000, 2))
     here = estimate(X, y, n_jobs=1)
     there = estimate(da.from_array(X, chunks=(700, -1)), da.from_array(y, chunks=700), run={"cluster": client})
     assert any("1000 of 3000 rows (33.3%) are copies of another" in note for note in here.notes)

@@ -14,6 +14,7 @@ from ..rows.copies import copies_in_blocks
 from ..rows.dataset import Dataset, dataset_of
 from ..rows.draws import Draws, one_of_each
 from ..rows.gaps import Gaps
+from ..rows.keys import row_keys
 from ..rows.labels import check_class_sizes
 from ..utils.parallel import Pieces, Threads, Workers, n_threads
 from .settings import Request, Run
@@ -105,7 +106,10 @@ class LabelledRows:
         order, whole = np.arange(n), self.data if draws is None else None
         if whole is not None:
             arrangement = Arrangement.of(whole, self.groups)
-            order, draws = arrangement.order, Draws(seed, arrangement.digest)
+            order, draws = arrangement.order.copy(), Draws(seed, arrangement.digest)
+            # Near-copies are there in the order they came in. In each record's places they go by their values.
+            own = records[order]
+            order[np.argsort(own, kind="stable")] = order[np.lexsort((row_keys(whole.X[order]), own))]
         assert draws is not None
         kept = np.sort(order[one_of_each(records[order], draws.rng("copies"))])
         groups = self.groups
@@ -121,7 +125,7 @@ class LabelledRows:
             data=data,
             groups=groups,
             row_numbers=kept if self.row_numbers is None else self.row_numbers[kept],
-            n_repeated=max(n_repeated, n - len(kept)),
+            n_repeated=n_repeated,
             n_copies=n - len(kept),
             raw=None if self.raw is None else self.raw[kept],
         )

@@ -2,19 +2,21 @@
 
 Two rows that agree in a value which no different row shares, in a column where values hardly ever meet by chance, are
 one record written down twice. Rows of discrete columns, or pixels with many zeros, agree by chance. A single value that
-very many rows have, such as 0 or a limit of detection, is no record either.
+very many rows have, such as 0 or a limit of detection, is no record either. Rows that differ by rounding alone count as
+equal (`near_copies.py`).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from .._types import Codes, Floats, Keys, Mask, RowNumbers
-from .blocks import LARGE, Blocks, Part
+from .blocks import LARGE, Blocks, Part, rows_at
 from .keys import row_keys
+from .near_copies import Projection, cell_keys, join_near_copies
 
 __all__ = ["Identifier", "copied_records", "copies_in_blocks", "identifiers", "varying"]
 
@@ -42,7 +44,7 @@ class Identifier:
         return math.comb(n, times) / self.cells ** (times - 1)
 
 
-def identifiers(distinct: Floats, n: int) -> list[Identifier]:
+def identifiers(distinct: Floats, n: int, tolerance: float = 0.0) -> list[Identifier]:
     """Columns, or sets of two or three, in which fewer than one in ten of `n` rows meets another by chance.
 
     Parameters
@@ -51,6 +53,8 @@ def identifiers(distinct: Floats, n: int) -> list[Identifier]:
         The distinct rows, or a part of them: how often different rows agree does not depend on copies.
     n : int
         Rows in all, copies included.
+    tolerance : float
+        Of near-copies. The values are rounded to multiples of it.
 
     Examples
     --------
@@ -70,21 +74,23 @@ def identifiers(distinct: Floats, n: int) -> list[Identifier]:
     columns: list[tuple[int, float, RowNumbers]] = []
     for j in np.flatnonzero(span > 0):
         values, code = np.unique(scaled[:, j], return_inverse=True)
-        columns.append((int(j), 4 * float(span[j]) + 1 if whole[j] else _cells(values, scaled[:, j]), code))
+        cells = 4 * float(span[j]) + 1 if whole[j] else _cells(values, scaled[:, j], tolerance / 4)
+        columns.append((int(j), cells, code))
     columns.sort(key=lambda column: -(column[2].max() + 1))
     found = [Identifier((j,), cells) for j, cells, _ in columns] + _together(columns[:_TRIED], d)
     rarely = [entry for entry in found if entry.coincidences(n) * _IMPLAUSIBLE < n]
     return sorted(rarely, key=lambda entry: -entry.cells)[:_TRIED]
 
 
-def _cells(values: Floats, column: Floats) -> float:
+def _cells(values: Floats, column: Floats, tolerance: float) -> float:
     """Steps of the smallest size between values that fit into their central range.
 
     m continuous values come as near as a part of m^2 of their range; those of a grid, even or not, no nearer than its
     narrowest step.
     """
     gaps = np.diff(values)
-    step = float(gaps[gaps > _SAME * (values[-1] - values[0])].min(initial=np.inf))
+    same = max(1.5 * tolerance, _SAME * (values[-1] - values[0]))  # rounding may put equal values one step apart
+    step = float(gaps[gaps > same].min(initial=np.inf))
     low, high = np.quantile(column, [0.05, 0.95])
     return float(high - low) / step / 0.9 + 1
 
@@ -181,6 +187,47 @@ def copied_records(
 def copies_in_blocks(blocks: Blocks, varies: Mask) -> tuple[float, Codes | None]:
     """Share of rows that repeat an earlier one, and the record of each row if there are copies (else None).
 
+    Rows that differ by rounding alone are copies as equal rows are.
+    """
+    near = _near_copies(blocks, varies)
+    share, exact = _exact_copies(blocks, varies)
+    return share, exact if near is None else near
+
+
+def _near_copies(blocks: Blocks, varies: Mask) -> Codes | None:
+    """Record of each row if some rows are copies up to rounding (else None)."""
+    n = blocks.n_samples
+    looked_at = np.concatenate(blocks.each(partial(_hashed_rows, varies=varies, every=-(-n // _LOOKED_AT))))
+    if not len(looked_at):
+        return None
+    projection = Projection.of(looked_at)
+    if projection.is_decimal.all():
+        return None
+    place = partial(_placed, varies=varies, projection=projection)
+    every = -(-n // LARGE)
+    # First among about `LARGE` rows, chosen by where they lie: of near-copies nearly always all are seen or none.
+    if every > 1 and join_near_copies(*_stacked(blocks.each(partial(place, every=every)))) is None:
+        return None
+    keys, points = _stacked(blocks.each(partial(place, every=1)))
+    near = join_near_copies(keys, points)
+    if near is None:
+        return None
+    joined, tolerance = near
+    # Of each record the row whose key it has: which one that is does not depend on the order of the rows.
+    own = np.flatnonzero(keys == joined)
+    rows = np.sort(own[np.unique(joined[own], return_index=True)[1]])
+    some = rows[_is_chosen(keys[rows], -(-len(rows) // _LOOKED_AT))]
+    view = partial(_rounded, varies=varies, projection=projection, tolerance=tolerance)
+    found = identifiers(rows_at(blocks, some, view)[0], n, tolerance)[:_IDENTIFIERS]
+    values = rows_at(blocks, rows, partial(_keys_of, view=view, columns=[entry.columns for entry in found]))[0]
+    place_of = np.argsort(joined[rows])[np.unique(joined, return_inverse=True)[1]]
+    identified = [(entry, values[place_of, i]) for i, entry in enumerate(found)]
+    return copied_records(joined, identified, int(varies.sum()), np.concatenate(blocks.each(_codes)))
+
+
+def _exact_copies(blocks: Blocks, varies: Mask) -> tuple[float, Codes | None]:
+    """Share of rows that repeat an earlier one, and the record of each row if some are copies (else None).
+
     Both are first looked for among about `LARGE` rows. Which ones depends on a hash of their values, so that of copies
     either all are seen or none.
     """
@@ -210,21 +257,19 @@ def varying(part: Part, varies: Mask) -> Floats:
     return part.X if varies.all() else np.ascontiguousarray(part.X[:, varies])
 
 
-def _chosen(part: Part, varies: Mask, every: int) -> tuple[Floats, Keys, Mask]:
-    X = varying(part, varies)
-    keys = row_keys(X)
+def _is_chosen(keys: Keys, every: int) -> Mask:
     # By the upper bits: the lowest ones of a sum of products are not as well mixed.
-    return X, keys, (keys >> np.uint64(20)) % np.uint64(every) == 0
+    return np.asarray((keys >> np.uint64(20)) % np.uint64(every) == 0)
 
 
 def _hashed(part: Part, varies: Mask, every: int) -> Keys:
-    _, keys, seen = _chosen(part, varies, every)
-    return keys[seen]
+    keys = row_keys(varying(part, varies))
+    return keys[_is_chosen(keys, every)]
 
 
 def _hashed_rows(part: Part, varies: Mask, every: int) -> Floats:
-    X, _, seen = _chosen(part, varies, every)
-    return X[seen]
+    X = varying(part, varies)
+    return X[_is_chosen(row_keys(X), every)]
 
 
 def _keys(part: Part, varies: Mask, columns: list[tuple[int, ...]]) -> Keys:
@@ -235,3 +280,26 @@ def _keys(part: Part, varies: Mask, columns: list[tuple[int, ...]]) -> Keys:
 
 def _codes(part: Part) -> Codes:
     return part.codes
+
+
+def _placed(part: Part, varies: Mask, projection: Projection, every: int) -> tuple[Keys, Floats]:
+    """Keys and points of the rows, or of those in some cells."""
+    X = varying(part, varies)
+    points = projection.points(X)
+    chosen = _is_chosen(cell_keys(points), every)
+    return row_keys(X[chosen]), points[chosen]
+
+
+def _stacked(found: list[tuple[Keys, Floats]]) -> tuple[Keys, Floats]:
+    return np.concatenate([keys for keys, _ in found]), np.concatenate([points for _, points in found])
+
+
+def _rounded(X: Floats, varies: Mask, projection: Projection, tolerance: float) -> Floats:
+    return projection.values(X[:, varies], tolerance)
+
+
+def _keys_of(X: Floats, view: Callable[[Floats], Floats], columns: list[tuple[int, ...]]) -> Keys:
+    """Keys of some of the columns that `view` makes."""
+    seen = view(X)
+    keys = [row_keys(seen[:, list(some)]) for some in columns]
+    return np.array(keys, dtype=np.uint64).reshape(len(columns), len(X)).T

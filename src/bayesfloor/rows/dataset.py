@@ -127,9 +127,10 @@ class Dataset:
         came, repeated = self.n_samples + self.n_copies, self.n_duplicate_rows - self.n_copies
         if self.n_copies:
             share = self.n_copies / came
+            rounded = ", exact or up to rounding" if repeated < 0 else ""
             notes.append(
-                f"{self.n_copies} of {came} rows ({share:.1%}) are copies of another: each record counts once, by one "
-                "of its rows"
+                f"{self.n_copies} of {came} rows ({share:.1%}) are copies of another{rounded}: each record counts "
+                "once, by one of its rows"
             )
         if repeated > 0:
             notes.append(f"{repeated} of {came} rows ({repeated / came:.1%}) repeat an earlier row")
