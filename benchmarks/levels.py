@@ -134,6 +134,22 @@ def half_copied(n: int, rng: np.random.Generator) -> Sample:
     return Sample(records.X[twice], records.y[twice], records.floor)
 
 
+def near_copies(rounding: str) -> Callable[[int, np.random.Generator], Sample]:
+    """As `plain`, every record twice: the second time rounded, or times 1 and a little noise."""
+
+    def shape(n: int, rng: np.random.Generator) -> Sample:
+        records = plain(n // 2, rng)
+        again = records.X.astype(np.float32).astype(np.float64)
+        if rounding != "float32":
+            again = records.X * (1 + float(rounding) * rng.normal(size=records.X.shape))
+        return Sample(np.vstack([records.X, again]), np.tile(records.y, 2), records.floor)
+
+    return shape
+
+
+NEAR_COPIES = {f"near-copies, {rounding}": near_copies(rounding) for rounding in ("1e-12", "1e-9", "1e-6", "float32")}
+NEAR_ROWS, NEAR_SAMPLES, LEAST_NEAR = 300, 60, 52
+
 SHAPES: dict[str, Callable[[int, np.random.Generator], Sample]] = {
     "plain": plain,
     "noisy middle": noisy_middle,
@@ -145,6 +161,7 @@ SHAPES: dict[str, Callable[[int, np.random.Generator], Sample]] = {
     "rare class": rare_class,
     "discrete": discrete,
     "half copied": half_copied,
+    **NEAR_COPIES,
 }
 
 
@@ -224,10 +241,10 @@ def one(kind: str, shape: str, n: int, sample: int, version: str) -> dict:
     return record | found | {"seconds": round(time.perf_counter() - started, 2)}
 
 
-def read(path: Path, version: str | None = None) -> dict[tuple, dict]:
-    """Records of these libraries by kind, shape, size and sample; of one version of the sources, if it is given."""
+def read(path: Path, *versions: str) -> dict[tuple, dict]:
+    """Records of these libraries by kind, shape, size and sample; of these versions of the sources, or of all."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    records = [record for record in map(json.loads, lines) if version in (None, record["sources"])]
+    records = [record for record in map(json.loads, lines) if not versions or record["sources"] in versions]
     known = [r for r in records if r["library"] == " + ".join(LIBRARIES[r["kind"]])]
     return {(r["kind"], r["shape"], r["n"], r["sample"]): r for r in known}
 
@@ -242,8 +259,15 @@ def run(options: argparse.Namespace) -> None:
         for kind in options.kinds
         for n in options.sizes
         for shape in options.shapes
-        if sample < wanted[kind] and (kind, shape) not in LEFT_OUT and (key := (kind, shape, n, sample)) not in done
+        if shape not in NEAR_COPIES
+        and sample < wanted[kind]
+        and (kind, shape) not in LEFT_OUT
+        and (key := (kind, shape, n, sample)) not in done
     ]
+    if "interval" in options.kinds:
+        near = [shape for shape in options.shapes if shape in NEAR_COPIES]
+        keys = [("interval", shape, NEAR_ROWS, sample) for sample in range(NEAR_SAMPLES) for shape in near]
+        todo += [key for key in keys if key not in done]
     options.records.parent.mkdir(exist_ok=True)
     tasks = (delayed(one)(*key, version) for key in todo)
     with options.records.open("a", encoding="utf-8") as file:
@@ -369,11 +393,28 @@ def interval_part(records: list[dict]) -> list[str]:
     return [*lines, "", pooled, f"- {named}"]
 
 
+def near_part(records: list[dict]) -> list[str]:
+    """Table and demand of rows that are there twice up to rounding."""
+    lines = ["| shape | true floor | interval holds | ceiling holds | median width |", "|---" * 5 + "|"]
+    failing = []
+    for shape, _, chosen in cells(records):
+        hits, certified = [holds_interval(r) for r in chosen], [holds_ceiling(r) for r in chosen]
+        width = np.median([r["high"] - r["low"] for r in chosen if r["low"] is not None])
+        lines.append(f"| {shape} | {chosen[0]['truth']:.4f} | {of(hits)} | {of(certified)} | {width:.3f} |")
+        if min(sum(hits), sum(certified)) * NEAR_SAMPLES < LEAST_NEAR * len(chosen):
+            failing.append(shape)
+    return [*lines, "", demand(f"interval and ceiling hold in at least {LEAST_NEAR} of {NEAR_SAMPLES} each", failing)]
+
+
 def page(records: list[dict], version: str) -> str:
     """All tables, and what they show; `version` is that of the present sources."""
     versions = sorted({r["sources"] for r in records})
     others = "" if versions == [version] else f" **Not all are of the present sources, {version}.**"
-    by_kind = {kind: [r for r in records if r["kind"] == kind] for kind in ("ceiling", "interval")}
+    near = [r for r in records if r["shape"] in NEAR_COPIES]
+    by_kind = {
+        kind: [r for r in records if r["kind"] == kind and r["shape"] not in NEAR_COPIES]
+        for kind in ("ceiling", "interval")
+    }
     # Both kinds of runs see the same samples.
     redrawn = {(r["shape"], r["n"], r["sample"]): r["redrawn"] for r in records}
     totals = {shape: sum(count for key, count in redrawn.items() if key[0] == shape) for shape in SHAPES}
@@ -382,8 +423,8 @@ def page(records: list[dict], version: str) -> str:
     lines = [
         "# How often ceiling and interval hold the floor",
         "",
-        f"Written by `python benchmarks/levels.py report{' --any-version' if others else ''}` from {len(records):,} "
-        "runs of `estimate` with "
+        f"Written by `python benchmarks/levels.py report{' --sources ' + ' '.join(versions) if others else ''}` "
+        f"from {len(records):,} runs of `estimate` with "
         '`effort="fast"` and the default `random_state`, each on a fresh sample of a problem whose floor is known '
         f"exactly; sources {', '.join(versions)}.{others} A sample in which a class has fewer than {FEWEST_PER_CLASS} "
         f"rows is refused by `estimate` and was drawn again: {again}. Refused for other reasons: {refused:,} runs; "
@@ -415,15 +456,26 @@ def page(records: list[dict], version: str) -> str:
         ]
     if chosen := by_kind["interval"]:
         lines += ["", "## The interval", "", "Nominal level 95 %, the whole library.", "", *interval_part(chosen)]
+    if near:
+        lines += [
+            "",
+            "## Near-copies",
+            "",
+            f"{NEAR_ROWS} rows: {NEAR_ROWS // 2} of `plain`, and the same ones again, rounded to float32 or times 1 + "
+            "1e-12, 1e-9 or 1e-6 normal noise. Each record has to count once; the whole library.",
+            "",
+            *near_part(near),
+        ]
     return "\n".join(lines) + "\n"
 
 
 def report(options: argparse.Namespace) -> None:
     """Write the page from what is there."""
-    everything = read(options.records)
-    records = everything if options.any_version else read(options.records, sources())
+    everything, versions = read(options.records), options.sources or [sources()]
+    records = read(options.records, *versions)
     if not records:
-        sys.exit(f"{options.records} has no records of these sources ({sources()}); see --any-version")
+        others = ", ".join(sorted({record["sources"] for record in everything.values()}))
+        sys.exit(f"{options.records} has no records of {', '.join(versions)}; --sources takes these: {others}")
     if len(records) < len(everything):
         print(f"{len(everything) - len(records)} runs were of other sources only, and are left out", file=sys.stderr)
     text = page(list(records.values()), sources())
@@ -447,7 +499,7 @@ def main() -> None:
     runs.set_defaults(call=run)
     reports = commands.add_parser("report", help="write the tables from what is there")
     reports.add_argument("--out", type=Path)
-    reports.add_argument("--any-version", action="store_true", help="also of other sources than the present ones")
+    reports.add_argument("--sources", nargs="+", help="versions of the sources; if not given, the present one")
     reports.set_defaults(call=report)
     options = parser.parse_args()
     options.call(options)

@@ -35,6 +35,7 @@ POSTERIORS = {
     "rare class": lambda X: expit(2 * X[:, 0] - 2 + np.log(3 / 97)),
     "discrete": lambda X: levels.CELLS[(X @ 2 ** np.arange(5)).astype(int)],
     "half copied": lambda X: expit(2 * X[:, 0] - 2),
+    **{shape: lambda X: expit(2 * X[:, 0] - 2) for shape in levels.NEAR_COPIES},
 }
 
 
@@ -107,6 +108,15 @@ def test_the_report_counts() -> None:
     assert text.count("**Met**") == 3
 
 
+def test_near_copies_have_a_table_and_a_demand_of_their_own() -> None:
+    shape = "near-copies, 1e-9"
+    for held, met in ((52, "**Met**"), (51, f"**Not met** by {shape}")):
+        text = levels.page([_record("interval", shape, i, low=0.15 if i < held else 0.21) for i in range(60)], "here")
+        assert f"| {shape} | 0.2000 | {held} of 60 | 60 of 60 |" in text
+        assert f"at least 52 of 60 each. {met}" in text
+        assert "## The interval" not in text
+
+
 def test_the_cost_of_certainty_is_that_of_clopper_and_pearson() -> None:
     counts = np.random.default_rng(0).binomial(100, 0.2, 200)
     ceilings = [levels.upper_limit(int(k), 100, 0.95) for k in counts]
@@ -123,10 +133,10 @@ def test_records_of_other_sources_are_refused(tmp_path: Path) -> None:
     records.write_text("".join(json.dumps(_record("ceiling", "plain", i)) + "\n" for i in range(3)), encoding="utf-8")
     assert len(levels.read(records)) == len(levels.read(records, "here")) == 3
     assert not levels.read(records, "elsewhere")
-    options = SimpleNamespace(records=records, any_version=False, out=tmp_path / "levels.md")
-    with pytest.raises(SystemExit, match="no records of these sources"):
+    options = SimpleNamespace(records=records, sources=None, out=tmp_path / "levels.md")
+    with pytest.raises(SystemExit, match="--sources takes these: here"):
         levels.report(options)
-    options.any_version = True
+    options.sources = ["here"]
     levels.report(options)
     assert "3 of 3" in options.out.read_text(encoding="utf-8")
 
