@@ -4,13 +4,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._text import printable
-from ..utils.files import save_text
+from ..utils.files import JsonRecord
 
 __all__ = ["ArenaResult", "Record", "Row"]
 
@@ -72,7 +71,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class ArenaResult:
+class ArenaResult(JsonRecord):
     """What the arena has found: all records in a fixed order.
 
     Examples
@@ -137,22 +136,6 @@ class ArenaResult:
             },
             indent=1,
         )
-
-    def save(self, path: str | Path, *, force: bool = False) -> Path:
-        """Write the JSON to a file, whole or not at all.
-
-        Parameters
-        ----------
-        path : str or Path
-            Ends with ``.json``.
-        force : bool
-            Overwrite the file if it exists.
-
-        Returns
-        -------
-        Path
-        """
-        return save_text(path, {".json": lambda: self.to_json() + "\n"}, force=force)
 
     def to_markdown(self) -> str:
         """The leaderboard as a table."""

@@ -4,7 +4,6 @@ import json
 import time
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from ..rows.cluster import is_dask
 from ..rows.dataset import Dataset, dataset_of, validate
 from ..rows.keys import column_keys
 from ..utils.checks import check_callable, seed_from
-from ..utils.files import save_text
+from ..utils.files import JsonRecord
 from ..utils.intervals import ConfidenceInterval
 from ..utils.parallel import Progress, n_threads, one_blas_thread
 from ._estimate import estimate_rows
@@ -35,7 +34,7 @@ _LITTLE = 0.02  # a gain that may be none, and is surely less than two points, i
 
 
 @dataclass(frozen=True)
-class FeatureComparison:
+class FeatureComparison(JsonRecord):
     """The floor of two sets of columns of the same rows.
 
     Attributes
@@ -98,22 +97,6 @@ class FeatureComparison:
     def to_json(self) -> str:
         """JSON text; `save` writes it to a file."""
         return json.dumps(self.to_dict())
-
-    def save(self, path: str | Path, *, force: bool = False) -> Path:
-        """Write the JSON to a file, whole or not at all.
-
-        Parameters
-        ----------
-        path : str or Path
-            Ends with ``.json``.
-        force : bool
-            Overwrite the file if it exists.
-
-        Returns
-        -------
-        Path
-        """
-        return save_text(path, {".json": lambda: self.to_json() + "\n"}, force=force)
 
     def __str__(self) -> str:
         level = f"{100 * self.interval.confidence_level:g}%"

@@ -3,7 +3,6 @@
 import json
 import math
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from scipy.special import ndtri
 from .._text import printed
 from ..errors import DataTypeError
 from ..utils.checks import listed
-from ..utils.files import save_text
+from ..utils.files import JsonRecord
 from ..utils.intervals import ConfidenceInterval, check_level
 from ._compare import at_level
 from .paired import RowWeights
@@ -26,7 +25,7 @@ _SHARES = 0.02  # by so much the classes may differ in their shares
 
 
 @dataclass(frozen=True)
-class FloorChange(Noted):
+class FloorChange(JsonRecord, Noted):
     """How the floor changed from one result to another.
 
     Attributes
@@ -92,22 +91,6 @@ class FloorChange(Noted):
     def to_json(self) -> str:
         """JSON text; `save` writes it to a file."""
         return json.dumps(self.to_dict())
-
-    def save(self, path: str | Path, *, force: bool = False) -> Path:
-        """Write the JSON to a file, whole or not at all.
-
-        Parameters
-        ----------
-        path : str or Path
-            Ends with ``.json``.
-        force : bool
-            Overwrite the file if it exists.
-
-        Returns
-        -------
-        Path
-        """
-        return save_text(path, {".json": lambda: self.to_json() + "\n"}, force=force)
 
     def __str__(self) -> str:
         level = f"{100 * self.interval.confidence_level:g}%"

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..errors import ParameterError
 from .checks import brief, check_flag
 
-__all__ = ["check_writable", "is_leftover", "save_text", "write_file"]
+__all__ = ["JsonRecord", "check_writable", "is_leftover", "save_text", "write_file"]
 
 _TEMPORARY = ".bayesfloor-"
 
@@ -72,6 +72,30 @@ def save_text(path: str | Path, texts: Mapping[str, Callable[[], str]], *, force
     force = check_flag("force", force)
     check_writable(path, force=force)
     return write_file(path, make(), force=force)
+
+
+class JsonRecord:
+    """A record that `save` writes as JSON."""
+
+    def to_json(self) -> str:
+        """JSON text; `save` writes it to a file."""
+        raise NotImplementedError
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Write the JSON to a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ends with ``.json``.
+        force : bool
+            Overwrite the file if it exists.
+
+        Returns
+        -------
+        Path
+        """
+        return save_text(path, {".json": lambda: self.to_json() + "\n"}, force=force)
 
 
 def write_file(path: str | Path, content: str | bytes, *, force: bool = False) -> Path:
