@@ -370,6 +370,13 @@ def test_compare_and_report_with_the_real_ones(folder, capsys) -> None:
     frame.to_csv("data.csv", index=False)
     pd.DataFrame({"guess": frame["label"].fillna("no")}).to_csv("rows.csv", index=False)
     pd.DataFrame({"y_true": ["no", "yes"] * 30, "y_pred": ["no"] * 60}).to_csv("apart.csv", index=False)
+    pd.DataFrame({"y_true": ["no", None] * 30, "y_pred": ["no"] * 60}).to_csv("half.csv", index=False)
+    status, out, err = run(
+        capsys, "compare", "data.csv", "--target", "label", "--predictions", "half.csv", "--json", *FAST
+    )
+    assert (status, json.loads(out)["comparison"]["n_test"]) == (0, 30)
+    assert "30 of 60 rows without a label dropped" in err
+    (folder / "half.csv").unlink()
     for how in (["--error", "0.4", "--n-test", "500"], ["--predictions", "rows.csv"], ["--predictions", "apart.csv"]):
         status, out, err = run(capsys, "compare", "data.csv", "--target", "label", *how, *FAST)
         assert (status, err) == (0, "")

@@ -145,6 +145,13 @@ def test_nothing_alone_is_above_the_largest_class(two_learners) -> None:
 
 
 @pytest.mark.slow
+def test_no_column_of_noise_tells_more_than_all(two_learners) -> None:
+    rng = np.random.default_rng(104)
+    found = bf.column_values(rng.normal(size=(800, 4)), rng.integers(0, 2, 800), **FAST)
+    assert f"floor of all columns  {found.floor:.2%}" in str(found)
+    assert min(column.alone for column in found.columns) >= found.floor
+
+
 def test_real_columns_are_useless_as_a_set() -> None:
     """Of the 30 measurements of 569 tumours many repeat each other."""
     from sklearn.datasets import load_breast_cancer

@@ -222,6 +222,25 @@ def test_predictions_are_counted(result: FloorResult) -> None:
     assert found == compare(result, y_true=pd.Series(y_true), y_pred=list(y_pred))
 
 
+def test_the_page_shows_the_floor_that_the_model_is_compared_with(use_learners) -> None:
+    use_learners("gaussian", "additive")
+    X, y, y_test, best = shifted(0.5, 0.85, 0, 600)
+    result = estimate(X, y, effort="fast", n_jobs=1)
+    found = compare(result, y_true=y_test, y_pred=best)
+    assert found.floor < result.floor - 0.02
+    page = result.to_html(comparison=found)
+    assert "at the class shares of the test rows</dt>" in page
+    assert f"A scale of error rates: floor {found.floor:.1%}" in page
+    plain = result.to_html(comparison=compare(result, error=0.3, n_test=500))
+    assert "at the class shares of the test rows</dt>" not in plain
+
+
+def test_time_spans_as_labels_are_compared() -> None:
+    y = np.array([1, 2], dtype="timedelta64[h]")[np.arange(120) % 2]
+    X = np.random.default_rng(0).normal(size=(120, 2)) + np.arange(120)[:, None] % 2
+    assert compare(estimate(X, y, effort="fast", n_jobs=1), y_true=y, y_pred=y).error == 0
+
+
 def test_test_rows_without_a_label_do_not_count(result: FloorResult) -> None:
     y = np.arange(200) % 2
     with_gaps = y.astype(float)
@@ -348,6 +367,8 @@ def test_there_is_no_verdict_where_the_shares_drift(use_learners, without_pictur
             assert f"drift with {'the order of the rows' if in_order else 'when (days)'}" in found.sentence
             assert gate(result, y_true=y[late], y_pred=y_pred, within=0.5).exit_code == 4
             assert "Compare like with like" in result.to_html(comparison=found)
+        # Without the labels of the test rows nothing shows that their shares are others: a note says what is assumed.
+        assert any("drift with" in note for note in compare(result, error=0.3, n_test=500).notes)
         same = np.random.default_rng(seed).permutation(y[order])[:300]  # shares as in the training rows: a verdict
         assert compare(result, y_true=same, y_pred=spoiled(same, 0.5)).verdict == "room"
 
@@ -369,7 +390,7 @@ def test_a_saved_result_is_not_compared_at_other_shares(use_learners) -> None:
     saved = FloorResult.from_json(estimate(X, y, effort="fast", n_jobs=1).to_json())
     found = compare(saved, y_true=y_test, y_pred=spoiled(best, 0.3))
     assert found.verdict == "cannot tell"
-    assert "priors= (--priors) set to the class shares of the test rows" in found.sentence
+    assert "in place of --result" in found.sentence
     assert json.loads(json.dumps(found.to_dict()))["doubts"][0]["code"] == "other-class-shares"
     share = float(y_test.mean())
     asked = estimate(X, y, effort="fast", n_jobs=1, priors={0: 1 - share, 1: share})

@@ -152,7 +152,7 @@ def test_json_round_trip(result: FloorResult) -> None:
     assert json.loads(result.to_json())["schema"] == 5
     with pytest.raises(DataError, match="read from JSON"):
         again.hardest_rows()
-    for text in ("{}", "[1]", "nonsense", '{"schema": 99}'):
+    for text in ("{}", "[1]", "nonsense", '{"schema": -1}'):
         with pytest.raises(DataError, match="not a result"):
             FloorResult.from_json(text)
 
@@ -342,15 +342,18 @@ def test_groups_keep_ceiling_and_interval_honest(use_learners, seeds: int, most:
     assert above <= most
 
 
-def test_groups_undo_near_copies(use_learners) -> None:
-    # Every row three times, but for the last digits: without groups the trees copy their label.
+def test_groups_undo_repeated_measurements(use_learners) -> None:
+    """Every record three times: rows that differ in the last digits count once, measurements need groups."""
     use_learners("gaussian", "trees")
     rng = np.random.default_rng(0)
-    X = np.repeat(rng.normal(size=(150, 3)), 3, axis=0) + 1e-6 * rng.normal(size=(450, 3))
+    records, noise = np.repeat(rng.normal(size=(150, 3)), 3, axis=0), rng.normal(size=(450, 3))
     y = np.repeat(rng.permutation(np.arange(150) % 2), 3)
-    plain = estimate(X, y, effort="fast", n_jobs=1)
-    grouped = estimate(X, y, groups=np.repeat(np.arange(150), 3), effort="fast", n_jobs=1)
-    assert plain.evidence["error"] < 0.2 < 0.4 < grouped.evidence["error"]
+    copies = estimate(records + 1e-6 * noise, y, effort="fast", n_jobs=1)
+    plain = estimate(records + 1e-2 * noise, y, effort="fast", n_jobs=1)
+    groups = np.repeat(np.arange(150), 3)
+    grouped = estimate(records + 1e-2 * noise, y, groups=groups, effort="fast", n_jobs=1)
+    assert plain.evidence["error"] < 0.2  # the trees copy the labels of like rows
+    assert min(copies.evidence["error"], grouped.evidence["error"]) > 0.4
 
 
 class Broken(ClassifierMixin, BaseEstimator):
@@ -762,3 +765,17 @@ def test_score_space_has_few_dimensions() -> None:
     rng = np.random.default_rng(0)
     for n_classes, dimensions in ((2, 1), (3, 2), (5, 4), (12, 4)):
         assert ScoreSpace.of(rng.dirichlet(np.ones(n_classes), 50)).n_columns == dimensions
+
+
+def test_rows_are_numbered_as_they_came_when_unlabelled_ones_go() -> None:
+    X, y = np.random.default_rng(0).normal(size=(200, 2)), np.arange(200) % 2
+    labels, groups = [None if row == 3 else label for row, label in enumerate(y)], [row // 2 for row in range(200)]
+    with pytest.raises(DataError, match=r"groups: 1 of 200 rows have no group .*first is row 7"):
+        estimate(X, labels, groups=[None if row == 7 else group for row, group in enumerate(groups)])
+
+
+def test_arrays_without_any_value_are_refused_as_such() -> None:
+    with pytest.raises(DataError, match="all 400 entries are missing"):
+        estimate(np.full((200, 2), np.nan), np.arange(200) % 2)
+    with pytest.raises(DataError, match="the only column of X is constant"):
+        estimate(np.ones((200, 1)), np.arange(200) % 2)

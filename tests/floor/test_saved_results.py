@@ -296,3 +296,14 @@ def test_results_without_parts_are_read_and_say_so(parts_result) -> None:
     for ask in (old.metrics, old.abstention):
         with pytest.raises(DataError, match="older version"):
             ask()
+
+
+def test_bounds_that_cross_a_newer_schema_and_a_path_are_refused(parts_result) -> None:
+    values = json.loads(parts_result.to_json())
+    values["bounds"] = [{**bound, "lower": 0.9, "upper": 0.1} for bound in values["bounds"]]
+    with pytest.raises(bf.DataError, match="above the upper one"):
+        bf.FloorResult.from_json(json.dumps(values))
+    with pytest.raises(bf.DataError, match="newer version"):
+        bf.FloorResult.from_json(json.dumps({**json.loads(parts_result.to_json()), "schema": 99}))
+    with pytest.raises(bf.DataError, match=r"FloorResult\.load"):
+        bf.FloorResult.from_json("floor.json")

@@ -1,6 +1,7 @@
 """What the files of `compare`, `scores` and `labels` hold: predictions, class scores, several opinions per item."""
 
 import re
+import warnings
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -20,8 +21,9 @@ from ..bounds.soft_labels import (
     repeated_label_bounds,
     soft_label_error,
 )
-from ..errors import DataError, ParameterError
+from ..errors import BayesfloorWarning, DataError, ParameterError
 from ..floor.result import FloorResult
+from ..rows.gaps import unlabelled_note
 from ..tables.columns import is_identifier, present_text
 from ..tables.selection import DTYPES, RawTable, raw_table
 from ..tables.table import Table
@@ -117,13 +119,15 @@ def model_figures(options: Namespace, classes: Sequence[Any], table: Table | Non
     if table is None and "y_true" not in of:
         raise DataError(f"{name} has no column y_true: with --result it needs y_true and y_pred")
     _refuse_probabilities(frame[of["y_pred"]], classes, f"{name}: {printable(of['y_pred'])}")
-    columns = {what: labels_from(frame[column], column) for what, column in of.items()}
-    for column, (_, present) in columns.items():
-        if not present.all():
-            raise DataError(f"{name}: {column} is empty in row {int(np.flatnonzero(~present)[0]) + 1}: fill it")
-    y_pred = columns["y_pred"][0]
-    if "y_true" in columns:
-        y_true = columns["y_true"][0]
+    y_pred, present = labels_from(frame[of["y_pred"]], of["y_pred"])
+    if not present.all():
+        raise DataError(f"{name}: {of['y_pred']} is empty in row {int(np.flatnonzero(~present)[0]) + 1}: fill it")
+    if "y_true" in of:
+        y_true, labelled = labels_from(frame["y_true"], "y_true")
+        y_pred = y_pred[labelled]
+        if not labelled.all():
+            n = len(labelled)
+            warnings.warn(f"{name}: {unlabelled_note(n - len(y_true), n)[0]}", BayesfloorWarning, stacklevel=2)
     elif table is not None and len(y_pred) != table.n_file_rows:
         hint = "one for each row, in the same order, is needed (or columns y_true and y_pred)"
         if len(y_pred) == table.n_file_rows - 1 and of["y_pred"] in {str(label) for label in np.unique(table.y)}:

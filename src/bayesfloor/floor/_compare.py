@@ -44,6 +44,7 @@ _CLOSE, _CLOSE_SHARE = 0.02, 0.25  # a model is at the floor if it can be no fur
 # models or the columns themselves would show. What an old result doubted is not known.
 _TOO_HIGH = ("still-falling", "few-rows-per-column", "floor-of-scores", "unknown")
 _OTHER_SHARES = "other-class-shares"
+_UNCHECKED = "this assumes that the test rows have the class shares of the training rows, whose class shares drift with"
 _MORE_ROWS = "more rows to estimate the floor from"
 
 
@@ -447,6 +448,9 @@ def _floor_for(
 ) -> tuple[FloorAt, tuple[str, ...], tuple[Doubt, ...]]:
     """The floor for test rows with these class counts, what to note about it, and why it cannot be compared with."""
     own = FloorAt(result.floor, result.interval, float(result.evidence["error"]), int(result.evidence["n"]))
+    drifts_with = result.settings.get("drift")
+    if counts is None and drifts_with is not None:
+        return own, (f"{_UNCHECKED} {drifts_with}: give y_true and y_pred (--predictions) to check it",), ()
     if counts is None or not shares_differ(result, counts):
         return own, (), ()
     shares = counts / counts.sum()
@@ -457,7 +461,7 @@ def _floor_for(
     )
     if _OTHER_SHARES in codes:
         return own, (f"{differ}; the two are comparable only for equal shares",), ()
-    drifts_with, moved = result.settings.get("drift"), None
+    moved = None
     if drifts_with is not None:
         obstacle = (
             f"the class shares of the training rows drift with {drifts_with}: more than the shares may have changed. "
@@ -468,8 +472,8 @@ def _floor_for(
     else:
         moved = floor_at(result, shares)
         obstacle = (
-            "this result keeps no predictions to estimate the floor at their shares from. Estimate it again, with "
-            "priors= (--priors) set to the class shares of the test rows"
+            "a saved result keeps no predictions to estimate the floor at their shares from. Compare with the data "
+            "themselves (the file in place of --result; in Python the result of estimate)"
         )
     if moved is None:
         return own, (), (other_class_shares(differ, obstacle),)
@@ -549,7 +553,7 @@ def _codes(result: FloorResult, name: str, labels: Any) -> Codes:
 
 
 def _is_number(label: Any) -> bool:
-    return isinstance(label, numbers.Real) and not isinstance(label, bool | np.bool_)
+    return isinstance(label, numbers.Real) and not isinstance(label, bool | np.bool_ | np.timedelta64)
 
 
 def _as_number(text: str) -> float:

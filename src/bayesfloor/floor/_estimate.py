@@ -189,8 +189,9 @@ def estimate_rows(
     data = sample.data
     check_size(data)
     if not data.X.shape[1]:
-        what = "rows of X are alike" if rows.raw is not None else f"{data.n_columns} columns of X are constant"
-        raise DataError(f"all {what}: they say nothing about the labels. Check how X was made")
+        columns = "the only column of X is" if data.n_columns == 1 else f"all {data.n_columns} columns of X are"
+        what = "all rows of X are alike" if rows.raw is not None else f"{columns} constant"
+        raise DataError(f"{what}: X says nothing about the labels. Check how it was made")
     if rows.client is None or sample.is_all:
         _check_memory(rows, sample, request, run)
     priors = None if request.priors is None else target_priors(request.priors, data.classes)

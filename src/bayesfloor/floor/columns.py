@@ -192,6 +192,11 @@ class ColumnValues:
             )
         return tuple(map(printable, found))
 
+    @property
+    def floor(self) -> float:
+        """Floor of all columns, not above the counted error of naming the largest class, as those of single columns."""
+        return min(self.result.floor, self.majority)
+
     def __str__(self) -> str:
         interval = self.result.interval
         level = f"{100 * interval.confidence_level:g}%"
@@ -210,8 +215,7 @@ class ColumnValues:
         ]
         widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
         lines = [
-            f"floor of all columns  {self.result.floor:.2%}   {level} interval {interval.low:.2%} to "
-            f"{interval.high:.2%}",
+            f"floor of all columns  {self.floor:.2%}   {level} interval {interval.low:.2%} to {interval.high:.2%}",
             "",
             *(
                 "  ".join((row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in range(1, 5)), row[5]))

@@ -16,7 +16,7 @@ import numpy as np
 
 from .._types import Codes, Floats, RowNumbers
 from ..errors import DataError, ParameterError
-from ..library.arrangement import EFFORTS, check_groups
+from ..library.arrangement import EFFORTS, check_groups, read_groups
 from ..library.representation import RawRows, fingerprints
 from ..rows.blocks import BLOCK_ROWS, LARGE, ArrayBlocks, Blocks, Part, RowFile, rows_at
 from ..rows.cluster import dask_module, is_dask
@@ -223,6 +223,8 @@ def number_rows(X: Any, y: Any, groups: Any = None, *, gaps: bool = True) -> Num
         matrix, groups = matrix[labelled], groups_at(groups, labelled, n)
         notes += unlabelled_note(n - len(labelled), n)
     found = Gaps.of_matrix(matrix, names)
+    if found is not None and not found.sources:
+        raise DataError(f"X has no values: all {matrix.size:,} entries are missing (NaN)")
     if found is None:
         return NumberRows(matrix, names, y, groups, labelled, None, tuple(notes))
     return NumberRows(found.fill(matrix), found.names, y, groups, labelled, found, (*notes, *found.notes))
@@ -236,7 +238,7 @@ def groups_at(groups: Any, rows: RowNumbers, n: int) -> Any:
     if values.shape[:1] != (n,):
         given = len(values) if values.ndim else 1
         raise DataError(f"there are {n} rows but {given} groups: they must have equal length")
-    return values[rows]
+    return read_groups(values, n)[rows]  # before rows go: it names the row of a group that is missing
 
 
 def _checked_rows(

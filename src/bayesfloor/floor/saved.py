@@ -75,12 +75,16 @@ def read_result(text: str) -> FloorResult:
     try:
         return _result(json.loads(check_text("text", text)))
     except (ValueError, RecursionError) as error:
+        if isinstance(text, str) and text.lower().endswith(".json"):
+            raise DataError("from_json reads JSON text: use FloorResult.load for a file") from None
         raise _no_result(error) from None
 
 
 def _result(values: Any) -> FloorResult:
     try:
         schema = values.pop("schema")
+        if type(schema) is int and schema > max(_SCHEMAS):
+            raise DataError(f"this result was saved by a newer version of bayesfloor (schema {schema}): upgrade")
         if type(schema) is not int or schema not in _SCHEMAS:
             raise KeyError("schema")
         if schema < 3:
@@ -145,6 +149,9 @@ def _check(result: FloorResult) -> None:
     if abs(sum(result.priors) - 1) > _ROUNDING:
         raise ValueError(f"priors must add up to 1, not to {sum(result.priors)}")
     _check_inside("floor", result.floor, result.interval, 0, 1)
+    for bound in result.bounds:
+        if bound.lower > bound.upper:
+            raise ValueError(f"the lower bound {bound.lower} of {bound.name} is above the upper one {bound.upper}")
     _check_dicts(result)
     if result.ceiling is not None and result.ceiling < result.floor:
         raise ValueError(f"the ceiling {result.ceiling} is below the floor {result.floor}")

@@ -26,6 +26,7 @@ __all__ = [
     "n_repeats",
     "name_classifiers",
     "near_points",
+    "read_groups",
 ]
 
 
@@ -37,13 +38,19 @@ _FAR = 100.0  # standardized values are clipped here: a single entry of 1e20 mus
 _FEWEST_ROWS, _FEWEST_PER_CLASS, _FEWEST_GROUPS = 30, 5, 10
 
 
-def check_groups(groups: Any, n: int) -> Codes:
-    """Group of each row, as a code; refused if there are too few, or one is too large."""
+def read_groups(groups: Any, n: int) -> Codes:
+    """Group of each row, as a code; errors say that they are about groups."""
     try:
         codes = group_codes(groups, n)
     except (DataError, DataTypeError) as error:
         raise type(error)(f"groups: {error}") from None
     assert codes is not None
+    return codes
+
+
+def check_groups(groups: Any, n: int) -> Codes:
+    """Group of each row, as a code; refused if there are too few, or one is too large."""
+    codes = read_groups(groups, n)
     most = int(np.bincount(codes).max())
     if most > n / 2:
         raise DataError(

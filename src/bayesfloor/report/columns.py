@@ -95,7 +95,7 @@ def columns_html(values: ColumnValues) -> str:
     interval = values.result.interval
     text = "\n".join(
         [
-            f"floor of all columns  {values.result.floor:.2%}, interval {interval.low:.2%} to {interval.high:.2%}",
+            f"floor of all columns  {values.floor:.2%}, interval {interval.low:.2%} to {interval.high:.2%}",
             *(f"- {sentence}" for sentence in values.sentences),
         ]
     )

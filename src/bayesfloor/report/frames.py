@@ -29,9 +29,11 @@ Record = dict[str, Any]
 
 def floor_rows(result: FloorResult, comparison: Comparison | None = None) -> list[Record]:
     """Floor, ceiling, model and the largest class on one scale, each with its interval."""
-    interval = result.interval
+    floor, interval = result.floor, result.interval
+    if comparison is not None and comparison.floor != floor:  # the test rows have other class shares
+        floor, interval = comparison.floor, comparison.floor_interval
     rows = [
-        _record("floor", result.floor, interval.low, interval.high),
+        _record("floor", floor, interval.low, interval.high),
         _record("largest class", result.majority_error, None, None),
     ]
     if result.ceiling is not None:

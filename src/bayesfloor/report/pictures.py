@@ -93,12 +93,12 @@ def plot_floor(result: FloorResult, comparison: Comparison | None = None, *, ax:
 
 def describe_floor(result: FloorResult, comparison: Comparison | None = None) -> str:
     """What stands for the picture of `plot_floor` where it is read aloud."""
-    low, high = result.interval.low, result.interval.high
+    floor = floor_rows(result, comparison)[0]
     model = "" if comparison is None else f"your model {comparison.error:.1%}, "
     certified = "" if result.ceiling is None else f"ceiling {result.ceiling:.1%}, "
     return (
-        f"A scale of error rates: floor {result.floor:.1%}, interval {low:.1%} to {high:.1%}, {certified}{model}always "
-        f"naming the largest class {result.majority_error:.1%}."
+        f"A scale of error rates: floor {floor['value']:.1%}, interval {floor['low']:.1%} to {floor['high']:.1%}, "
+        f"{certified}{model}always naming the largest class {result.majority_error:.1%}."
     )
 
 

@@ -138,11 +138,19 @@ def select(
     notes += unlabelled_note(n_unlabelled, n_rows)
     if y is not None:
         notes += label_notes(y, label)
+    group = None
+    if columns.group:
+        found = factorize_groups(frame[columns.group])
+        group, n_alone = number_groups([found]), int((found[0] < 0).sum())
+        if n_alone:
+            notes.append(
+                f"{n_alone:,} of {len(frame):,} rows have no {quoted(columns.group)}: each is a group of its own"
+            )
     return RawTable(
         name,
         frame[columns.features],
         y,
-        number_groups([factorize_groups(frame[columns.group])]) if columns.group else None,
+        group,
         at.astype(np.int64) + 1,
         tuple(notes),
         n_rows,
