@@ -149,7 +149,7 @@ def test_no_column_of_noise_tells_more_than_all(two_learners) -> None:
     rng = np.random.default_rng(104)
     found = bf.column_values(rng.normal(size=(800, 4)), rng.integers(0, 2, 800), **FAST)
     assert f"floor of all columns  {found.floor:.2%}" in str(found)
-    assert min(column.alone for column in found.columns) >= found.floor
+    assert min(column.alone for column in found.columns) >= found.floor - 1e-12
 
 
 def test_real_columns_are_useless_as_a_set() -> None:
