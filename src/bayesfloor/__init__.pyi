@@ -9,9 +9,11 @@ from . import testing as testing
 from .balls.learner import BenchmarkLearner as BenchmarkLearner
 from .balls.radii import AdaptiveRadii as AdaptiveRadii
 from .balls.radii import GivenRadii as GivenRadii
+from .balls.radii import NeighbourRadii as NeighbourRadii
 from .balls.radii import PaperRadii as PaperRadii
 from .balls.weights import arithmetic_weights as arithmetic_weights
 from .balls.weights import chebyshev_weights as chebyshev_weights
+from .balls.weights import minimum_norm_weights as minimum_norm_weights
 from .balls.weights import uniform_weights as uniform_weights
 from .bounds.bounds import Bound as Bound
 from .bounds.soft_labels import calibrated_soft_label_error as calibrated_soft_label_error
@@ -50,6 +52,7 @@ from .floor.settings import Run as Run
 from .floor.subgroups import Subgroups as Subgroups
 from .stopping._samples_needed import samples_needed as samples_needed
 from .stopping.rule import FloorStopping as FloorStopping
+from .stopping.rule import first_round_within as first_round_within
 from .tables.pictures import Pictures as Pictures
 from .tables.pictures import read_pictures as read_pictures
 from .tables.table import Table as Table

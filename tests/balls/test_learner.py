@@ -14,6 +14,7 @@ from bayesfloor import (
     BenchmarkLearner,
     DataError,
     GivenRadii,
+    NeighbourRadii,
     PaperRadii,
     ParameterError,
     arithmetic_weights,
@@ -96,7 +97,9 @@ def test_the_papers_settings_literally():
     X, y = gaussians(1, n=200, d=3)
     learner = BenchmarkLearner.paper(alpha=0.4).fit(X, y)
     xi = 0.2 + 0.2 * np.cos((np.arange(4)[::-1] + 0.5) * np.pi / 4)
-    np.testing.assert_allclose(learner.radii_, xi * 100 ** (-1 / 6), rtol=1e-12)
+    np.testing.assert_allclose(learner.radii_, xi * (y == 0).sum() ** (-1 / 6), rtol=1e-12)
+    mean = BenchmarkLearner.paper(radii=PaperRadii(alpha=0.4)).fit(X, y)
+    np.testing.assert_allclose(mean.radii_, xi * 100 ** (-1 / 6), rtol=1e-12)
     for k in range(1, 4):
         assert learner.weights_ @ xi**k == pytest.approx(0, abs=1e-12)
     assert learner.weights_.sum() == pytest.approx(1, abs=1e-12)
@@ -165,7 +168,6 @@ def test_given_radii_may_come_unsorted_and_as_a_rule():
         ({"radii": AdaptiveRadii}, "brackets"),
         ({"radii": ["a"]}, "radii must be numbers"),
         ({"confidence_level": "0.9"}, "must be a number"),
-        ({"ratio_floor": None}, "must be a number"),
         ({"class_order": None}, "class_order"),
         ({"class_order": [[0], [1]]}, "class_order"),
         ({"priors": ["a", "b"]}, "priors must be numbers"),
@@ -494,3 +496,57 @@ def test_progress_is_told():
     BenchmarkLearner(progress=lambda *news: told.append(news)).fit(X, y)
     assert {stage for stage, _, _ in told} == {"choosing radii", "counting"}
     assert told[-1][1] == told[-1][2]
+
+
+# --- exactly what is printed ----------------------------------------------------------------------------
+
+
+@quiet
+def test_ratios_and_the_ensemble_without_a_floor_are_the_printed_ones():
+    X, y = gaussians(5, n=150, d=2)
+    learner = BenchmarkLearner.paper(alpha=2.0).fit(X, y)
+    # F of Definition 6, with the points of the second class as centres and eta = N_2 / N_1.
+    n_first, n_second = np.bincount(y)
+    counts = naive.ball_counts(X, y, 2, learner.radii_)[y == 1]
+    U = (n_second / n_first * counts[:, 0] / (counts[:, 1] + 1)) @ learner.weights_
+    p = np.array([n_first, n_second]) / len(y)
+    printed = p[1] - np.mean(np.maximum(p[1] - p[0] * U, 0))
+    assert learner.bayes_error_ == pytest.approx(printed, abs=1e-12)
+    assert (U < 0).any(), "signed weights make negative ratios, which nothing clips"
+    np.testing.assert_allclose(learner.density_ratios_[y == 1, 0], U * p[0] / p[1], atol=1e-12)
+    clipped = BenchmarkLearner.paper(alpha=2.0, ratio_floor=0.0).fit(X, y)
+    assert clipped.bayes_error_ > learner.bayes_error_
+    np.testing.assert_allclose(clipped.density_ratios_, np.maximum(learner.density_ratios_, 0), atol=1e-12)
+
+
+@quiet
+def test_the_printed_ensemble_can_be_negative():
+    """F lacks t-tilde: a single class-1 point in the widest of the balls is enough where its weight is negative."""
+    X = np.array([[0.0], [0.45], [10.0], [10.45], [20.0], [20.45], [30.0], [40.0]])
+    y = np.array([1, 0, 1, 0, 1, 0, 1, 0])
+    learner = BenchmarkLearner(
+        radii=GivenRadii([0.2, 0.5], power=1), class_order="sorted", standardize=False, ratio_floor=None
+    ).fit(X, y)
+    np.testing.assert_allclose(learner.weights_, [5 / 3, -2 / 3])
+    assert learner.bayes_error_ == pytest.approx(0.5 * 3 / 4 * -2 / 3)
+    assert learner.interval_.low == 0
+
+
+@quiet
+@pytest.mark.parametrize("power", [1, 2])
+def test_weights_of_given_radii_cancel_the_powers_asked_for(power):
+    X, y = gaussians(6)
+    learner = BenchmarkLearner(radii=GivenRadii([0.4, 0.7, 1.0], power=power), order=2, standardize=False).fit(X, y)
+    for k in (1, 2):
+        assert learner.weights_ @ learner.radii_ ** (power * k) == pytest.approx(0, abs=1e-12)
+
+
+@quiet
+def test_neighbour_radii_are_multiples_of_the_mean_distance():
+    X, y = gaussians(7, n=80)
+    learner = BenchmarkLearner(radii=NeighbourRadii(k=5, low=0.5, high=2.0), n_nodes=4, standardize=False).fit(X, y)
+    distances = np.sort(np.linalg.norm(X[:, None] - X[None], axis=2), axis=1)[:, 5].mean()
+    nodes = 1.25 + 0.75 * np.cos((np.arange(4)[::-1] + 0.5) * np.pi / 4)
+    np.testing.assert_allclose(learner.radii_, distances * nodes, rtol=1e-12)
+    with pytest.raises(ParameterError, match="low and high"):
+        NeighbourRadii(low=2.0, high=1.0)

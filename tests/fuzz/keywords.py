@@ -175,6 +175,9 @@ def _given(folder: Path) -> dict[str, Any]:
         "result": _result(),
         "floor": _result(),
         "model_curve": [(100, 0.4, 500), (200, 0.35, 500), (400, 0.32, 500), (800, 0.31, 500)],
+        "model_errors": [0.4, 0.3, 0.2],
+        "interval": (0.1, 0.25),
+        "nodes": [0.25, 0.5, 1.0],
         "n": 1000,
         "d": 5,
         "path": path,
@@ -267,7 +270,7 @@ def _call(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
         return made.fit(_rows(), _labels())
     if isinstance(made, bf.Run):
         return bf.estimate(_rows(), _labels(), effort="fast", n_jobs=1, run=made)
-    if isinstance(made, bf.AdaptiveRadii | bf.GivenRadii | bf.PaperRadii):
+    if isinstance(made, bf.AdaptiveRadii | bf.GivenRadii | bf.NeighbourRadii | bf.PaperRadii):
         return bf.BenchmarkLearner(radii=made, n_jobs=1).fit(_rows(), _labels())
     if isinstance(made, bf.FloorStopping):
         made.update(0.3, 200)

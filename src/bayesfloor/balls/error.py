@@ -77,19 +77,20 @@ def neighbour_shares(counts: BallCounts, weights: Floats) -> Floats:
     return np.maximum(np.einsum("ncl,nl->nc", counts, weights / everyone), 0.0)
 
 
-def apply_floor(ratios: Floats, own: Codes, priors: Floats, ratio_floor: float) -> Floats:
-    """Raise each ratio to at least (p_c / p_k) C_L / C_U, what densities within [C_L, C_U] allow.
+def apply_floor(ratios: Floats, own: Codes, priors: Floats, ratio_floor: float | None) -> Floats:
+    """Raise each ratio to at least (p_c / p_k) C_L / C_U, what densities within [C_L, C_U] allow; None raises nothing.
 
     The paper prints ``t~ = max{t(x), t(C_L/C_U)}``; as t falls, x >= C_L/C_U caps t from *above*, so it
-    must be the minimum (with the maximum the estimate is a constant). With ``ratio_floor = 0`` this
-    clips the negative ratios that signed weights produce.
+    must be the minimum (with the maximum the estimate is inconsistent, and 0 for C_L/C_U = 0). With
+    ``ratio_floor = 0`` this clips the negative ratios that signed weights produce. The paper's ensemble F has no
+    t~: that is None.
 
     Examples
     --------
     >>> apply_floor(np.array([[1.0, -0.3]]), np.array([0]), np.array([0.5, 0.5]), 0.1)
     array([[1. , 0.1]])
     """
-    return np.maximum(ratios, ratio_floor * priors / priors[own][:, None])
+    return ratios if ratio_floor is None else np.maximum(ratios, ratio_floor * priors / priors[own][:, None])
 
 
 def change_priors(ratios: Floats, own: Codes, priors: Floats, target: Floats) -> Floats:
@@ -164,8 +165,9 @@ def ordered_terms(ratios: Floats, own: Codes, order: Sequence[int]) -> Floats:
     strongest = earlier.argmax(axis=1)
     row = np.arange(n)
     terms = np.zeros_like(ratios)
+    highest = earlier[row, strongest]
     # The first class has nothing before it: its maximum stays -inf and its term 0.
-    terms[row, strongest] = np.clip(earlier[row, strongest], 0.0, 1.0)
+    terms[row, strongest] = np.where(np.isneginf(highest), 0.0, np.minimum(highest, 1.0))
     return terms
 
 

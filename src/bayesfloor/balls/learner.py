@@ -62,9 +62,10 @@ class BenchmarkLearner(BaseEstimator):
     priors : None, "balanced", mapping or array, default None
         Class shares to estimate the floor for, in the order of the sorted labels or by label. None:
         those of the data.
-    ratio_floor : float, default 0.0
+    ratio_floor : float or None, default 0.0
         C_L / C_U: the densities' lower bound as a share of their upper bound. Each density ratio is raised
-        to at least this.
+        to at least this. None leaves the negative ratios that signed weights produce, as the paper's ensemble F does:
+        the estimate may then be negative.
     standardize : bool, default True
         Divide each column by its standard deviation, so that units do not matter.
     confidence_level : float, default 0.95
@@ -83,7 +84,7 @@ class BenchmarkLearner(BaseEstimator):
     Attributes
     ----------
     bayes_error_ : float
-        The floor, in [0, 1 - largest prior].
+        The floor, in [0, 1 - largest prior]; below 0 only if `ratio_floor` is None.
     interval_ : ConfidenceInterval
         Covers sampling noise, not the bias of the estimate; inside [0, 1 - 1/C].
     standard_error_ : float
@@ -103,6 +104,9 @@ class BenchmarkLearner(BaseEstimator):
         Doubts about the estimate; remarks on the data (duplicates, constant columns).
     leave_one_out_error_ : float
         Error of classifying each centre by the same balls, itself left out.
+    density_ratios_ : ndarray of shape (n_centres, C)
+        Estimate of p_c f_c(x) / (p_k f_k(x)) at each of `centres_`, a row of class k. Divide by p_c / p_k for the
+        paper's U = f_c / f_k.
     sample_error_ : ndarray of shape (N,)
         Each row's term; their mean is the estimate. NaN for rows that were no centres. 1/2 (for two
         classes) can mean an ambiguous point as well as a mislabelled one: this figure cannot tell.
@@ -147,7 +151,7 @@ class BenchmarkLearner(BaseEstimator):
         radii: str | RadiusRule | ArrayLike = "adaptive",
         class_order: str | Sequence[Hashable] = "symmetric",
         priors: str | Mapping[Hashable, float] | ArrayLike | None = None,
-        ratio_floor: float = 0.0,
+        ratio_floor: float | None = 0.0,
         standardize: bool = True,
         confidence_level: float = 0.95,
         max_queries: int | None = None,
@@ -171,12 +175,34 @@ class BenchmarkLearner(BaseEstimator):
 
     @classmethod
     def paper(cls, alpha: float = 0.5, **parameters: Any) -> Self:
-        """Return the learner with the printed settings, literally.
+        """Return the learner with the settings as printed: Definition 6 with the weights of Theorem 9.
 
-        Radii xi (N/C)^(-1/2d) with Chebyshev nodes xi in (0, alpha], L = d + 1, d vanishing moments,
+        Radii xi N_1^(-1/2d) with Chebyshev nodes xi in (0, alpha], L = d + 1, d vanishing moments, no t-tilde,
         classes in sorted order, features as they are. On most data the balls are empty and `fit` says so.
+
+        It differs from the print in three points: misprints are corrected (docs/theory.md lists them), the
+        estimate is at most 1 - the largest prior, and the centre of a ball counts for its own class, which Definition 1
+        leaves open and without which an empty ball would be 0 / 0.
+
+        Parameters
+        ----------
+        alpha : float, default 0.5
+            Largest node; the paper recommends 0.3 to 0.5.
+        **parameters
+            Any other parameter of the class, in place of the printed one.
+
+        Examples
+        --------
+        >>> learner = BenchmarkLearner.paper(alpha=0.3)
+        >>> learner.radii, learner.ratio_floor, learner.standardize
+        (PaperRadii(alpha=0.3, class_size='first'), None, False)
         """
-        settings: dict[str, Any] = {"radii": PaperRadii(alpha=alpha), "class_order": "sorted", "standardize": False}
+        settings: dict[str, Any] = {
+            "radii": PaperRadii(alpha=alpha, class_size="first"),
+            "class_order": "sorted",
+            "ratio_floor": None,
+            "standardize": False,
+        }
         return cls(**(settings | parameters))
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -241,7 +267,7 @@ class BenchmarkLearner(BaseEstimator):
         radii = rule.radii(nodes, counter, order, unit)
         self._tell("choosing radii", 1, 1)
         own = counter.rows_at(centres)[1]
-        terms, errors, loo_errors, n_neighbours = self._count(
+        terms, errors, loo_errors, n_neighbours, self.density_ratios_ = self._count(
             counter, centres, own, radii, weights, data, priors, class_order
         )
         self.centres_ = centres
@@ -308,9 +334,10 @@ class BenchmarkLearner(BaseEstimator):
         data: Dataset,
         priors: Floats,
         class_order: str | list[int],
-    ) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
-        """Terms (n, C), error indicators with and without the centre (n,), neighbour totals (n, L)."""
+    ) -> tuple[Floats, Floats, Floats, NDArray[np.int64], Floats]:
+        """Terms (n, C), error indicators with and without the centre (n,), neighbour totals (n, L), ratios (n, C)."""
         terms = np.empty((len(centres), data.n_classes))
+        found = np.empty_like(terms)
         errors, loo_errors = np.empty(len(centres)), np.empty(len(centres))
         n_neighbours = np.empty((len(centres), len(radii)), dtype=np.int64)
         start = 0
@@ -320,7 +347,7 @@ class BenchmarkLearner(BaseEstimator):
             start += len(rows)
             own = labels[block]
             ratios = apply_floor(density_ratios(counts, own, weights), own, data.priors, self.ratio_floor)
-            ratios = change_priors(ratios, own, data.priors, priors)
+            found[block] = ratios = change_priors(ratios, own, data.priors, priors)
             terms[block] = error_terms(ratios, own, priors, class_order)
             errors[block] = _lost(ratios, own)
             # Reweighted shares; an empty ball says nothing, so the priors decide.
@@ -328,7 +355,7 @@ class BenchmarkLearner(BaseEstimator):
             shares[shares.sum(axis=1) == 0] = priors
             loo_errors[block] = _lost(shares, own)
             n_neighbours[block] = counts.sum(axis=1)
-        return terms, errors, loo_errors, n_neighbours
+        return terms, errors, loo_errors, n_neighbours, found
 
     def _set_errors(self, terms: Floats, own: Codes, data: Dataset, priors: Floats) -> None:
         """Estimate and its attribution, each adding up to it; rescaled where the upper limit cuts it."""
@@ -348,7 +375,7 @@ class BenchmarkLearner(BaseEstimator):
 
     def _set_interval(self, errors: Floats, own: Codes, data: Dataset, priors: Floats) -> None:
         """Standard error and interval; with `max_queries` both pay for the centres left out."""
-        estimate, left_out = self.bayes_error_, 0.0
+        estimate, left_out = max(0.0, self.bayes_error_), 0.0
         target = None if self.priors is None else priors
         class_errors = _class_means(errors, own, data.n_classes)
         variance, n_equivalent = sampling_variance(estimate, class_errors, data.class_counts, target)

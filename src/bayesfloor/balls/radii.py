@@ -11,14 +11,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._types import BallCounts, Codes, Counts, Floats, RowNumbers
+from ..counting._nearest import nearest_labels
 from ..errors import ParameterError
 from ..rows.blocks import LARGE
-from ..utils.checks import brief, check_fraction, check_number, check_positive, check_whole, numbers_from
+from ..utils.checks import brief, check_choice, check_fraction, check_number, check_positive, check_whole, numbers_from
 from ..utils.parallel import Progress
 from .error import neighbour_shares
 from .weights import minimum_norm_weights
 
-__all__ = ["AdaptiveRadii", "Counter", "GivenRadii", "PaperRadii", "RadiusRule"]
+__all__ = [
+    "AdaptiveRadii",
+    "Counter",
+    "GivenRadii",
+    "NeighbourRadii",
+    "PaperRadii",
+    "RadiusRule",
+    "mean_neighbour_distance",
+]
 
 
 # Candidate radii grow by this factor; eight steps double the radius.
@@ -180,18 +189,20 @@ class AdaptiveRadii:
 
 @dataclass(frozen=True)
 class PaperRadii:
-    """The printed rule, literally: radius = xi (N / C)^(-1 / 2d) with xi in (0, alpha].
+    """The printed rule: radius = xi n^(-1 / 2d) with xi in (0, alpha].
 
     Parameters
     ----------
     alpha : float, default 0.5
         Upper end of the nodes xi; the paper recommends 0.3 to 0.5.
+    class_size : {"mean", "first"}, default "mean"
+        What n is. "first": the rows N_1 of the first class in sorted order, as printed, which makes the radius depend
+        on which class is called the first. "mean": N / C, the mean class size.
 
     Notes
     -----
     The rule has no unit of length: for unit-variance data nearly all balls are empty from four features on,
-    and the estimate is 0 whatever the truth. The paper prints N_1, which makes the radius depend on which
-    class is called the first; N / C is used here instead.
+    and the estimate is 0 whatever the truth.
 
     Examples
     --------
@@ -200,9 +211,11 @@ class PaperRadii:
     """
 
     alpha: float = 0.5
+    class_size: str = "mean"
 
     def __post_init__(self) -> None:
         check_positive("alpha", self.alpha)
+        check_choice("class_size", self.class_size, ("mean", "first"))
 
     def node_interval(self) -> tuple[float, float]:
         """The paper's xi."""
@@ -214,8 +227,8 @@ class PaperRadii:
 
     def radii(self, nodes: Floats, counter: Counter, order: int, unit: float) -> Floats:
         """Radius of each xi."""
-        size = float(counter.n_samples / counter.n_classes)
-        return nodes * size ** (-1 / (2 * max(1, counter.n_features))) / unit
+        size = counter.class_counts[0] if self.class_size == "first" else counter.n_samples / counter.n_classes
+        return nodes * float(size) ** (-1 / (2 * max(1, counter.n_features))) / unit
 
 
 @dataclass(frozen=True)
@@ -225,7 +238,10 @@ class GivenRadii:
     Parameters
     ----------
     values : array-like of shape (L,)
-        Positive, distinct; the nodes of their weights are the squared radii.
+        Positive, distinct.
+    power : {1, 2}, default 2
+        The weights cancel powers of r^power: 1 cancels r, r^2, ..., as printed; 2 cancels r^2, r^4, ..., enough away
+        from the edges of the support, since a ball is symmetric.
 
     Examples
     --------
@@ -234,8 +250,9 @@ class GivenRadii:
     """
 
     values: tuple[float, ...]
+    power: int
 
-    def __init__(self, values: ArrayLike) -> None:
+    def __init__(self, values: ArrayLike, power: int = 2) -> None:
         array = numbers_from("radii", values)
         if array.ndim != 1 or array.size == 0:
             raise ParameterError(f"radii must be a non-empty list of numbers, got {brief(values)}")
@@ -244,9 +261,10 @@ class GivenRadii:
         if len(np.unique(array)) < array.size:
             raise ParameterError(f"radii must be distinct, got {brief(array.tolist())}")
         object.__setattr__(self, "values", tuple(np.sort(array).tolist()))
+        object.__setattr__(self, "power", check_whole("power", power, 1, 2))
 
     def node_interval(self) -> tuple[float, float]:
-        """Squared shares of the largest radius."""
+        """Powers of the share of the largest radius."""
         return 0.0, 1.0
 
     def defaults(self, n_features: int) -> tuple[int, int]:
@@ -254,12 +272,74 @@ class GivenRadii:
         return len(self.values), min(1, len(self.values) - 1)
 
     def nodes(self) -> Floats:
-        """Squared shares of the largest radius."""
-        return (np.array(self.values) / self.values[-1]) ** 2
+        """Powers of the share of the largest radius."""
+        return np.asarray((np.array(self.values) / self.values[-1]) ** self.power)
 
     def radii(self, nodes: Floats, counter: Counter, order: int, unit: float) -> Floats:
         """The radii as given."""
         return np.array(self.values) / unit
+
+
+@dataclass(frozen=True)
+class NeighbourRadii:
+    """Radii in units of the mean distance to the k-th neighbour, the unit of the authors' published code.
+
+    Parameters
+    ----------
+    k : int, default 9
+        Which neighbour; a row is not its own.
+    low, high : float, default 1.0 and 1.5
+        Ends of the interval that the radii lie in. The weights extrapolate to radius 0; those of the authors' code
+        (`classical.authors_code`) extrapolate to `low`.
+    max_probes : int, default 1000
+        Rows whose distances are averaged, spread evenly over the rows sorted by their distance from the mean.
+
+    Examples
+    --------
+    >>> from bayesfloor import BenchmarkLearner, problems
+    >>> X, y = problems.get("moons").sample(300, random_state=0)
+    >>> learner = BenchmarkLearner(radii=NeighbourRadii(k=20)).fit(X, y)
+    >>> learner.reliable_, len(learner.radii_)
+    (True, 3)
+    """
+
+    k: int = 9
+    low: float = 1.0
+    high: float = 1.5
+    max_probes: int = 1000
+
+    def __post_init__(self) -> None:
+        check_whole("k", self.k, 1)
+        check_number("low", self.low, 0)
+        check_positive("high", self.high)
+        if not self.low < self.high:
+            raise ParameterError(f"low and high must satisfy 0 <= low < high, got low={self.low}, high={self.high}")
+        check_whole("max_probes", self.max_probes, 1)
+
+    def node_interval(self) -> tuple[float, float]:
+        """Multiples of the mean distance."""
+        return self.low, self.high
+
+    def defaults(self, n_features: int) -> tuple[int, int]:
+        """Three nodes, one vanishing moment, as in the authors' code."""
+        return 3, 1
+
+    def radii(self, nodes: Floats, counter: Counter, order: int, unit: float) -> Floats:
+        """Nodes times the mean distance."""
+        points = getattr(counter, "points", None)
+        if points is None:
+            raise ParameterError("NeighbourRadii needs rows in memory, not a Dask collection: use AdaptiveRadii()")
+        distance = mean_neighbour_distance(points, self.k, counter.spread_out(self.max_probes))
+        if distance == 0:
+            raise ParameterError(f"k={self.k}: most rows have {self.k} copies or more, at distance 0. Use a larger k")
+        return nodes * distance
+
+
+def mean_neighbour_distance(points: Floats, k: int, rows: RowNumbers, n_jobs: int | None = None) -> float:
+    """Mean distance of these rows to their k-th neighbour (the farthest where there are fewer)."""
+    labels = np.zeros(len(points), dtype=np.int64)
+    found = nearest_labels(points, labels, min(k, len(points) - 1), queries=rows, n_jobs=n_jobs)
+    return float(found[1][:, -1].mean())
 
 
 def _log_likelihood(counts: BallCounts, own: Codes, weights: Floats, prior: Floats) -> float:

@@ -37,7 +37,8 @@ def check_numbers(parameters: Mapping[str, Any]) -> None:
     if parameters["weights"] == "uniform" and parameters["order"]:
         raise ParameterError(f"uniform weights have no vanishing moments: leave out order={parameters['order']}")
     check_fraction("confidence_level", parameters["confidence_level"])
-    check_number("ratio_floor", parameters["ratio_floor"], 0, 1)
+    if parameters["ratio_floor"] is not None:
+        check_number("ratio_floor", parameters["ratio_floor"], 0, 1)
     for name, least, most in (("n_nodes", 1, MOST_NODES), ("order", 0, MOST_NODES), ("max_queries", 1, MOST)):
         if parameters[name] is not None:
             check_whole(name, parameters[name], least, most)

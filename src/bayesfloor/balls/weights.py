@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from .._types import Floats
 from ..errors import BayesfloorWarning, ParameterError
-from ..utils.checks import check_number, check_whole
+from ..utils.checks import brief, check_number, check_whole, numbers_from
 
 __all__ = ["arithmetic_weights", "chebyshev_weights", "minimum_norm_weights", "uniform_weights"]
 
@@ -139,14 +139,23 @@ def uniform_weights(n_nodes: int, low: float = 0.0, high: float = 1.0) -> tuple[
 def minimum_norm_weights(nodes: ArrayLike, order: int) -> Floats:
     """Minimum-norm weights with `order` vanishing moments at any distinct positive nodes.
 
+    Nodes that are radii make the moments r, r^2, ... vanish, as printed; nodes that are squared radii r^2, r^4, ....
     Solved by least squares in the Chebyshev basis of the nodes' range: monomials are hopeless there.
+
+    Parameters
+    ----------
+    nodes : array-like of shape (L,)
+    order : int
+        At most L - 1.
 
     Examples
     --------
     >>> minimum_norm_weights([1.0, 2.0], 1)
     array([ 2., -1.])
     """
-    nodes = np.asarray(nodes, dtype=np.float64)
+    given, nodes = nodes, numbers_from("nodes", nodes)
+    if nodes.ndim != 1 or not len(nodes) or not np.isfinite(nodes).all() or not (nodes > 0).all():
+        raise ParameterError(f"nodes must be a list of positive, finite numbers, got {brief(given)}")
     _check(len(nodes), order, 0.0, 1.0)
     low, high = nodes.min(), nodes.max()
     if len(nodes) == 1 or order == 0:

@@ -6,5 +6,6 @@ from .bounds import cover_hart as cover_hart
 from .bounds import cover_hart_lower as cover_hart_lower
 from .bounds import held_out_bound as held_out_bound
 from .bounds import henze_penrose as henze_penrose
+from .bounds import henze_penrose_divergence as henze_penrose_divergence
 from .bounds import mahalanobis as mahalanobis
 from .bounds import nearest_neighbour_bounds as nearest_neighbour_bounds

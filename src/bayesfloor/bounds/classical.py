@@ -13,6 +13,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 
 from .._types import Floats, RowNumbers
+from ..balls.authors_code import authors_code
 from ..balls.error import symmetric_terms
 from ..balls.learner import BenchmarkLearner
 from ..errors import BayesfloorWarning, ParameterError
@@ -30,6 +31,7 @@ from .votes import Sample, arrange, nearest_votes, odd_near_root, sample_votes, 
 
 __all__ = [
     "ESTIMATORS",
+    "authors_code",
     "benchmark_learner",
     "best_knn_error",
     "best_knn_midpoint",
@@ -322,6 +324,7 @@ def _learned(learner: BenchmarkLearner, X: Any, y: Any) -> float:
 ESTIMATORS: dict[str, Callable[..., float]] = {
     "benchmark learner": benchmark_learner,
     "benchmark learner, paper's radii": paper_learner,
+    "authors' code": authors_code,
     "k-NN error": knn_error,
     "best k-NN error": best_knn_error,
     "best k-NN error, Cover-Hart midpoint": best_knn_midpoint,

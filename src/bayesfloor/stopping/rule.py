@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from ..errors import BayesfloorWarning, ParameterError
@@ -21,11 +22,11 @@ from ..floor.excess import (
     reach_above,
 )
 from ..floor.result import FloorResult
-from ..utils.checks import check_whole
+from ..utils.checks import brief, check_whole, numbers_from
 from ..utils.intervals import ConfidenceInterval
 from .fall import FEWEST_ROUNDS, further_fall
 
-__all__ = ["FloorStopping", "RowsNeeded", "TrainingRound", "validation_rows_needed"]
+__all__ = ["FloorStopping", "RowsNeeded", "TrainingRound", "first_round_within", "validation_rows_needed"]
 
 _IN_A_ROW = 3  # looks that must agree before the rule stops
 _HAIR = 1e-7  # 0.16 - 0.15 is above 0.01 in floating point, and many metrics are float32
@@ -56,6 +57,32 @@ class RowsNeeded(NamedTuple):
 
     fewest: int | None
     advised: int | None
+
+
+def first_round_within(model_errors: ArrayLike, interval: ConfidenceInterval | tuple[float, float]) -> int | None:
+    """Round, from 1, in which a model's error first is at or below the upper end of an interval; None if none is.
+
+    The stopping rule of "Learning to Benchmark": stop once the model's error is within the confidence interval of the
+    estimated floor. It guards neither against noise in the errors nor against a floor that was estimated too high, and
+    a floor that is too low never stops the training; `FloorStopping` handles these cases.
+
+    Examples
+    --------
+    >>> first_round_within([0.31, 0.18, 0.12, 0.11], (0.09, 0.13))
+    3
+    """
+    ends = [interval.low, interval.high] if isinstance(interval, ConfidenceInterval) else _shares("interval", interval)
+    if len(ends) != 2 or not ends[0] <= ends[1]:
+        raise ParameterError(f"interval must be (low, high) with low at most high, got {brief(interval)}")
+    errors = _shares("model_errors", model_errors)
+    return next((number for number, error in enumerate(errors, start=1) if error <= ends[1]), None)
+
+
+def _shares(name: str, values: Any) -> list[float]:
+    numbers = numbers_from(name, values)
+    if numbers.ndim != 1:
+        raise ParameterError(f"{name} must be a list of numbers between 0 and 1, got {brief(values)}")
+    return [check_share(f"each of {name}", value) for value in numbers]
 
 
 class FloorStopping:
