@@ -7,7 +7,7 @@ from typing import Any
 
 from bayesfloor.utils.parallel import Progress
 
-__all__ = ["Experiment", "Results", "Settings"]
+__all__ = ["Experiment", "Line", "Results", "Settings"]
 
 Results = dict[str, Any]
 
@@ -46,6 +46,29 @@ class Settings:
 
 
 @dataclass(frozen=True)
+class Line:
+    """A line of the index: an item of the paper, its claim, and who reproduces it.
+
+    Attributes
+    ----------
+    place : str
+        Figure, table or theorem, by its number in the PDF.
+    claim : str
+        What the paper says, in numbers where it has any.
+    printed, authors, here : str
+        What the method as printed, the authors' code and this package give.
+    verdict : str
+    """
+
+    place: str
+    claim: str
+    printed: str
+    authors: str
+    here: str
+    verdict: str
+
+
+@dataclass(frozen=True)
 class Experiment:
     """An item of the paper.
 
@@ -60,6 +83,8 @@ class Experiment:
         Results -> matplotlib figure.
     judge : callable
         Results -> Markdown: tables, and a judgement computed from them.
+    index : callable
+        Results -> lines of the index.
     goes_on : bool
         Whether `run` can go on from kept results.
     """
@@ -70,4 +95,5 @@ class Experiment:
     run: Callable[[Settings], Results]
     draw: Callable[[Results], Any]
     judge: Callable[[Results], str]
+    index: Callable[[Results], list[Line]]
     goes_on: bool = False

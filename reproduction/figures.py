@@ -10,6 +10,7 @@ from .experiment import Results
 
 __all__ = [
     "as_files",
+    "ball_and_shells",
     "ball_by_ball",
     "curves_by_size",
     "estimates_by_alpha",
@@ -23,8 +24,8 @@ __all__ = [
 
 # Okabe and Ito's colours: told apart by everyone.
 _LOOKS = {
-    "printed rule": ("#D55E00", "o"),
-    "printed rule with a unit": ("#E69F00", "v"),
+    "as printed": ("#D55E00", "o"),
+    "authors' code": ("#E69F00", "v"),
     "adaptive learner": ("#0072B2", "s"),
     "learned floor": ("#009E73", "D"),
     "Henze-Penrose": ("#CC79A7", None),
@@ -94,11 +95,17 @@ def curves_by_size(tasks: Mapping[str, Results], log_above: float | None = None)
         for label, curve in task["curves"].items():
             colour, marker = _LOOKS[label]
             if "lower" in curve:
-                lower, upper = _percent(curve["lower"]["mean"]), _percent(curve["upper"]["mean"])
-                ax.fill_between(curve["n"], lower, upper, color=colour, alpha=0.25, lw=0, label=f"{label} bounds")
+                for figure_, style in (("upper", "-"), ("lower", "-"), ("printed lower", ":")):
+                    if figure_ in curve:
+                        values = _percent(curve[figure_]["mean"])
+                        name = f"{label}, lower bound as printed" if style == ":" else f"{label} bounds"
+                        ax.plot(curve["n"], values, color=colour, ls=style, label=name)
+                ax.axhline(0, color="0.8", lw=0.8)
+                # The printed lower bound runs to -50 %: what is of interest lies above 0.
+                ax.set_ylim(bottom=-0.15 * max(_percent(curve["upper"]["mean"])))
                 continue
-            # The printed rule lies below others that answer 0, too: wide enough to be seen there.
-            look: dict[str, Any] = {"lw": 5, "ms": 9, "alpha": 0.6} if label == "printed rule" else {"ms": 5}
+            # As printed it lies below others that answer 0, too: wide enough to be seen there.
+            look: dict[str, Any] = {"lw": 5, "ms": 9, "alpha": 0.6} if label == "as printed" else {"ms": 5}
             look["ls"] = ":" if label == "oracle" else "-"
             means = _percent(curve["value"]["mean"])
             ax.plot(curve["n"], means, color=colour, marker=marker, label=label, **look)
@@ -130,7 +137,7 @@ def _legend_below(figure: Any, axes: Any) -> None:
 
 def weights_by_node(weights: Mapping[str, Results]) -> Any:
     """Weights over nodes; sizes on a log scale where they are huge."""
-    figure, axes = _panels(2, 2, height=3.2)
+    figure, axes = _panels(2, len(weights) // 2, height=3.2)
     for ax, (title, w) in zip(np.ravel(axes), weights.items(), strict=True):
         values = np.array(w["weights"])
         ax.axhline(0, color="0.6", linewidth=0.8)
@@ -181,29 +188,24 @@ def kinds_of_weights(tasks: Mapping[str, Results], rules: Sequence[str], kinds: 
     return figure
 
 
-def estimates_by_alpha(tasks: Mapping[str, Results], rules: Sequence[str], alphas: Sequence[float]) -> Any:
-    """Estimates over N: a row per problem, a column per form of the rule."""
-    figure, axes = _panels(len(tasks), len(rules), width=5.4, height=2.9, sharey="row")
+def estimates_by_alpha(tasks: Mapping[str, Results], rule: str, alphas: Sequence[float]) -> Any:
+    """Estimates over N for each alpha, a panel per problem."""
+    figure, axes = _panels((len(tasks) + 1) // 2, 2, width=5.6, height=3.6)
     shades = ("#9ECAE1", "#4292C6", "#2171B5", "#08306B")
-    for row, (title, task) in enumerate(tasks.items()):
-        for column, rule in enumerate(rules):
-            ax = axes[row, column]
-            curves = [task["curves"][f"{rule}, alpha {alpha}"] for alpha in alphas]
-            for alpha, curve, shade, marker in zip(alphas, curves, shades, "ov^s", strict=True):
-                values = _percent(curve["value"]["mean"])
-                ax.plot(curve["n"], values, color=shade, marker=marker, ms=5, label=f"alpha {alpha}")
-            if not any(max(curve["value"]["mean"]) for curve in curves):
-                ax.text(0.98, 0.2, "all four alphas: 0", transform=ax.transAxes, ha="right", color="#08306B")
-            for label, colour in (("adaptive learner", "#E69F00"), ("learned floor", "#009E73")):
-                if label in task["curves"]:
-                    other, marker = task["curves"][label], _LOOKS[label][1] or "."
-                    means = _percent(other["value"]["mean"])
-                    ax.plot(other["n"], means, color=colour, marker=marker, ms=5, label=label)
-            _truth(ax, task["truth"])
-            _sizes(ax, curves[0]["n"])
-            ax.set_xlabel("rows N" if row == len(tasks) - 1 else "")
-            _tidy(ax, f"{title}: {rule}")
-        axes[row, 0].set_ylabel("error, %")
+    for ax, (title, task) in zip(np.ravel(axes), tasks.items(), strict=False):
+        curves = [task["curves"][f"{rule}, alpha {alpha}"] for alpha in alphas]
+        for alpha, curve, shade, marker in zip(alphas, curves, shades, "ov^s", strict=True):
+            values = _percent(curve["value"]["mean"])
+            ax.plot(curve["n"], values, color=shade, marker=marker, ms=5, label=f"{rule}, alpha {alpha}")
+        for label in ("adaptive learner", "learned floor"):
+            if label in task["curves"]:
+                other, (colour, marker) = task["curves"][label], _LOOKS[label]
+                means = _percent(other["value"]["mean"])
+                ax.plot(other["n"], means, color=colour, marker=marker, ms=5, label=label)
+        _truth(ax, task["truth"])
+        _sizes(ax, curves[0]["n"])
+        ax.set_ylabel("error, %")
+        _tidy(ax, title)
     _legend_below(figure, axes)
     return figure
 
@@ -214,7 +216,7 @@ def estimates_by_unit(tasks: Mapping[str, Results], units: Sequence[float]) -> A
     for ax, (title, task) in zip(np.ravel(axes), tasks.items(), strict=False):
         curves = [task["curves"][f"unit {unit:g}"] for unit in units]
         values, empty = ([curve[figure]["mean"][0] for curve in curves] for figure in ("value", "empty"))
-        ax.plot(units, _percent(values), color="#D55E00", marker="o", ms=5, label="printed rule, in this unit")
+        ax.plot(units, _percent(values), color="#D55E00", marker="o", ms=5, label="printed radii in this unit (ours)")
         _truth(ax, task["truth"])
         ax.set_xscale("log", base=2)
         shown = [unit for unit in units if unit in (0.5, 4, 32, 256, 2048, 16384)]
@@ -232,36 +234,24 @@ def estimates_by_unit(tasks: Mapping[str, Results], units: Sequence[float]) -> A
     return figure
 
 
-def ball_by_ball(
-    sets: Mapping[str, Results], floors: Mapping[str, Results], papers_floor: float, published: Sequence[float]
-) -> Any:
+def ball_by_ball(sets: Mapping[str, Results], papers_floor: float, published: Sequence[Sequence[Any]]) -> Any:
     """Single-ball estimate (log scale) and share of empty balls over the radius."""
-    figure, axes = _panels(1, len(sets), width=6.4, height=4.6)
+    figure, axes = _panels(1, len(sets), width=6.6, height=4.8)
     least = 1e-5
+    greys = ("0.35", "0.5", "0.62", "0.74")
     for ax, (title, found) in zip(axes[0], sets.items(), strict=True):
-        values = np.maximum(found["estimate"], least)
-        ax.plot(
-            found["share"],
-            100 * values,
-            color="#D55E00",
-            marker="o",
-            ms=5,
-            label="single-ball estimate (0: at the bottom)",
-        )
-        learned = floors[title]
+        values, learned = 100 * np.maximum(found["estimate"], least), found["learned floor"]
+        ax.plot(found["share"], values, color="#D55E00", marker="o", ms=5, label="single ball (0: at the bottom)")
         ax.axhspan(100 * max(learned["low"], least), 100 * learned["high"], color="#009E73", alpha=0.18, linewidth=0)
         ax.axhline(100 * max(learned["estimate"], least), color="#009E73", label="learned floor, with interval")
-        ax.axhline(100 * learned["ceiling"], color="#009E73", linestyle=":", label="certified ceiling")
+        ax.axhline(100 * learned["ceiling"], color="#009E73", linestyle=":", label="certified")
+        authors = found["authors' code"]["estimate"]
+        ax.axhline(100 * max(authors, least), color="#E69F00", linestyle="-.", label="authors' code")
         if title == "MNIST":
-            ax.axhline(
-                100 * papers_floor,
-                color="black",
-                linestyle="--",
-                linewidth=1.2,
-                label=f"the paper's {100 * papers_floor:g} %",
-            )
-            for i, error in enumerate(published):
-                ax.axhline(100 * error, color="0.6", linewidth=0.7, label=None if i else "published classifiers")
+            name = f"the paper's {100 * papers_floor:g} %"
+            ax.axhline(100 * papers_floor, color="black", linestyle="--", linewidth=1.2, label=name)
+            for (paper, _, error), grey in zip(published, greys, strict=True):
+                ax.axhline(100 * error, color=grey, linewidth=1, label=f"{paper}, {100 * error:g} %")
         ax.set_yscale("log")
         ax.set_ylim(100 * least / 1.3, 100)
         ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
@@ -270,7 +260,7 @@ def ball_by_ball(
         _tidy(ax, f"{title}, {found['n']:,} images")
         right = ax.twinx()
         empty = _percent(found["empty"])
-        right.plot(found["share"], empty, color="#0072B2", linestyle="-.", label="empty balls (right axis)")
+        right.plot(found["share"], empty, color="#0072B2", linestyle="--", label="empty balls (right axis)")
         right.set_ylim(0, 102)
         right.set_ylabel("empty balls, %", color="#0072B2")
         right.spines["top"].set_visible(False)
@@ -278,63 +268,67 @@ def ball_by_ball(
     return figure
 
 
-def stopping_points(results: Results) -> Any:
-    """Error over rows and over epochs, with the floor's interval and the point where the rule stops."""
-    figure, axes = _panels(1, 2, width=6.0, height=4.4)
+def stopping_points(results: Results, labels: Sequence[str], claimed: Mapping[str, int]) -> Any:
+    """Error over rows and over epochs, with the intervals of the estimators and the paper's stops."""
+    figure, axes = _panels(1, 2, width=6.4, height=4.8)
     (task,) = results["tasks"].values()
-    floor, over_rows, over_epochs = results["floor"], results["over_rows"], results["over_epochs"]
     rows_ax, epochs_ax = axes[0]
-    learned = task["curves"]["learned floor"]
-    colour, marker = _LOOKS["learned floor"]
-    means = _percent(learned["value"]["mean"])
-    rows_ax.plot(learned["n"], means, color=colour, marker=marker, ms=5, label="learned floor")
-    low, high = _percent(learned["interval low"]["mean"]), _percent(learned["interval high"]["mean"])
-    rows_ax.fill_between(learned["n"], low, high, color=colour, alpha=0.18, linewidth=0, label="its interval")
-    for label, ball in results["balls"].items():
-        curve, (look, mark) = task["curves"][label], _LOOKS[label]
-        low, high = _percent(curve["interval low"]["mean"]), _percent(curve["interval high"]["mean"])
-        rows_ax.fill_between(curve["n"], low, high, color=look, alpha=0.18, linewidth=0)
-        values = _percent(curve["value"]["mean"])
-        rows_ax.plot(curve["n"], values, color=look, marker=mark, ms=4, label=f"{label}, interval")
-        epochs_ax.axhline(100 * ball["estimate"], color=look)
-        epochs_ax.axhspan(100 * ball["low"], 100 * ball["high"], color=look, alpha=0.18, linewidth=0)
-    epochs_ax.axhline(100 * floor["estimate"], color=colour)
-    epochs_ax.axhspan(100 * floor["low"], 100 * floor["high"], color=colour, alpha=0.18, linewidth=0)
+    at = results["sizes"].index(results["n_rows"])
+    for label in labels:
+        curve, (colour, marker) = task["curves"][label], _LOOKS[label]
+        low, high, mean = (_percent(curve[name]["mean"]) for name in ("interval low", "interval high", "value"))
+        rows_ax.plot(curve["n"], mean, color=colour, marker=marker, ms=4, label=f"{label}, mean interval")
+        rows_ax.fill_between(curve["n"], low, high, color=colour, alpha=0.18, linewidth=0)
+        epochs_ax.axhline(mean[at], color=colour)
+        epochs_ax.axhspan(low[at], high[at], color=colour, alpha=0.18, linewidth=0)
+    colour, marker = _LOOKS["network"]
     if "network" in task["curves"]:
-        net, (colour, marker) = task["curves"]["network"], _LOOKS["network"]
-        rows_ax.plot(net["n"], _percent(net["value"]["mean"]), color=colour, marker=marker, ms=5, label="network")
-        epochs = np.arange(1, len(over_epochs["errors"]) + 1)
-        epochs_ax.plot(epochs, _percent(over_epochs["errors"]), color=colour, label="network")
-    for ax, part, places in ((rows_ax, over_rows, over_rows["rows"]), (epochs_ax, over_epochs, None)):
+        net = task["curves"]["network"]
+        rows_ax.plot(net["n"], _percent(net["value"]["mean"]), color=colour, marker=marker, ms=5, label="network, mean")
+        runs = np.array(results["over_epochs"])
+        epochs = np.arange(1, runs.shape[1] + 1)
+        low, high = 100 * np.percentile(runs, [5, 95], axis=0)
+        epochs_ax.fill_between(epochs, low, high, color=colour, alpha=0.25, linewidth=0)
+        epochs_ax.plot(epochs, 100 * runs.mean(axis=0), color=colour)
+    for ax, unit in ((rows_ax, "rows"), (epochs_ax, "epochs")):
         _truth(ax, results["truth"])
-        marks: dict[int, list[str]] = {}
-        for rule in part["rules"]:
-            if rule["stop"] is not None:
-                name = f"{100 * rule['min_delta']:g}" if rule["patience"] is None else rule["status"]
-                marks.setdefault(rule["stop"] if places is None else places[rule["stop"] - 1], []).append(name)
-        for i, (at, names) in enumerate(sorted(marks.items())):
-            ax.axvline(at, color="black", linewidth=1)
-            ax.annotate(
-                ", ".join(names),
-                (at, 0.96 - 0.06 * (i % 5)),
-                xytext=(-3, 0),
-                ha="right",
-                fontsize=9,
-                xycoords=("data", "axes fraction"),
-                textcoords="offset points",
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.8},
-            )
-        ax.set_yscale("symlog", linthresh=2)  # the printed rule answers 0
+        ax.axvline(claimed[unit], color="black", linewidth=1, label="where the paper stops")
+        ax.set_yscale("symlog", linthresh=2)  # as printed the answer is 0
         ax.set_ylim(-0.2, 100)
         ax.set_yticks([0, 1, 2, 5, 10, 20, 50, 100], ["0", "1", "2", "5", "10", "20", "50", "100"])
         ax.minorticks_off()
         ax.set_ylabel("error, % (log scale above 2)")
-    _sizes(rows_ax, over_rows["rows"])
+    _sizes(rows_ax, results["sizes"])
     epochs_ax.xaxis.get_major_locator().set_params(integer=True)
     epochs_ax.set_xlabel("epochs")
-    _tidy(rows_ax, f"over rows, {results['n_epochs']} epochs each; lines: the rule stops, min_delta in points")
-    _tidy(epochs_ax, f"over epochs, {results['n_rows']:,} rows; lines: the rule stops, min_delta in points")
+    _tidy(rows_ax, f"over rows, {results['n_epochs']} epochs each")
+    _tidy(epochs_ax, f"over epochs, {results['n_rows']:,} rows")
     _legend_below(figure, axes[0])
+    return figure
+
+
+def ball_and_shells(ball: Results, shells: Results) -> Any:
+    """The drawings of Figures 1 and 3(a)."""
+    from matplotlib.patches import Circle
+
+    figure, axes = _panels(1, 2, width=5.4, height=4.8)
+    left, right = axes[0]
+    X, y = np.array(ball["points"]), np.array(ball["labels"])
+    for c, (colour, marker, name) in enumerate((("#D55E00", "o", "class 1"), ("#0072B2", "s", "class 2"))):
+        left.plot(*X[y == c].T, marker, ms=5, color=colour, label=name)
+    centre = X[ball["centre"]]
+    left.add_patch(Circle(tuple(centre), ball["radius"], fill=False, color="black"))
+    left.plot(*centre, "s", ms=9, mfc="none", mec="black", label="centre, of class 2")
+    _tidy(left, f"Figure 1: {ball['counts'][0]} of class 1 and {ball['counts'][1] + 1} of class 2 in the ball")
+    points, labels = np.array(shells["points"]), np.array(shells["labels"])
+    for c, (colour, marker) in enumerate(zip(("#0072B2", "#E69F00", "#009E73", "#CC79A7"), "osv^", strict=True)):
+        right.plot(*points[labels == c].T, marker, ms=3, color=colour, label=f"shell {c + 1}")
+    _tidy(right, "Figure 3(a): four concentric classes, in two dimensions")
+    for ax in (left, right):
+        ax.set_aspect("equal")
+        ax.set_xlabel("x_1")
+        ax.set_ylabel("x_2")
+        ax.legend(loc="upper right", fontsize=8)
     return figure
 
 

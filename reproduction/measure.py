@@ -11,10 +11,11 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from bayesfloor import bounds, problems
+from bayesfloor.balls.authors_code import authors_code
 from bayesfloor.balls.learner import BenchmarkLearner
-from bayesfloor.balls.radii import PaperRadii
 from bayesfloor.errors import BayesfloorWarning
 from bayesfloor.floor._estimate import estimate
+from bayesfloor.utils.intervals import score_interval
 from bayesfloor.utils.parallel import n_threads
 
 from .experiment import Results, Settings
@@ -155,7 +156,15 @@ def _balls(
 
 
 def _printed(problem: problems.Problem, n: int, seed: tuple[int, int], alpha: float = 0.5, **options: Any) -> Any:
-    return _balls(BenchmarkLearner.paper(radii=PaperRadii(alpha), n_jobs=1, **options), problem, n, seed)
+    return _balls(BenchmarkLearner.paper(alpha, n_jobs=1, **options), problem, n, seed)
+
+
+def _authors(problem: problems.Problem, n: int, seed: tuple[int, int], **options: Any) -> dict[str, float]:
+    value = authors_code(*sample(problem, n, seed), random_state=seed[1], n_jobs=1, **options)
+    # Their code has no interval: the one of Theorem 5, with its variance repaired.
+    interval = score_interval(min(max(value, 0.0), 1.0), n, 0.95)
+    covered = float(problem.bayes_error in interval)
+    return {"value": value, "interval low": interval.low, "interval high": interval.high, "covered": covered}
 
 
 def _with_unit(problem: problems.Problem, n: int, seed: tuple[int, int], alpha: float = 0.5, **options: Any) -> Any:
@@ -167,7 +176,7 @@ def _adaptive(problem: problems.Problem, n: int, seed: tuple[int, int], **option
 
 
 def _one_ball(problem: problems.Problem, n: int, seed: tuple[int, int]) -> Any:
-    """The base estimator of Theorem 1: one radius, N^(-1/(d+1)) as that theorem's bound wants it."""
+    """The base estimator of Theorem 4: one radius, N^(-1/(d+1)) as that theorem's bound wants it."""
     radius = float(n) ** (-1 / (problem.n_features + 1))
     learner = BenchmarkLearner(radii=[radius], class_order="sorted", standardize=False, n_jobs=1)
     return _balls(learner, problem, n, seed)
@@ -208,7 +217,14 @@ def _learned(problem: problems.Problem, n: int, seed: tuple[int, int]) -> dict[s
 
 def _henze_penrose(problem: problems.Problem, n: int, seed: tuple[int, int]) -> dict[str, float]:
     bound = bounds.henze_penrose(*sample(problem, n, seed), standardize=False, n_jobs=1)
-    return {"lower": bound.lower, "upper": bound.upper}
+    found = {"lower": bound.lower, "upper": bound.upper}
+    if problem.n_classes == 2:
+        # Equation (5) as printed, without the second 1/2: u is the square of what the right lower bound takes off.
+        X, y = sample(problem, n, seed)
+        p = float(np.mean(y == y[0]))
+        u = 4 * p * (1 - p) * bounds.henze_penrose_divergence(X, y, standardize=False, n_jobs=1) + (2 * p - 1) ** 2
+        found["printed lower"] = 0.5 - max(0.0, u) ** 0.5
+    return found
 
 
 def _oracle(problem: problems.Problem, n: int, seed: tuple[int, int]) -> dict[str, float]:
@@ -240,8 +256,9 @@ def _net(
 
 
 _METHODS: dict[str, Callable[..., dict[str, float]]] = {
-    "printed rule": _printed,
-    "printed rule with a unit": _with_unit,
+    "as printed": _printed,
+    "authors' code": _authors,
+    "printed radii with a unit": _with_unit,
     "adaptive": _adaptive,
     "one ball": _one_ball,
     "small class": _with_a_small_class,

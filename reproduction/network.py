@@ -23,7 +23,7 @@ def errors_by_epoch(
 ) -> list[float]:
     """Train [d, *hidden, C] and return its error on the test rows: after each epoch, or after the last alone.
 
-    The paper counts the layers of input and output and speaks of five hidden layers; there are three.
+    The paper lists five widths and speaks of five hidden layers; we take the list to count input and output.
     """
     torch = import_module("torch")
     (X, y), (X_test, y_test) = train, test

@@ -3,6 +3,7 @@
 import argparse
 import difflib
 import json
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -17,12 +18,14 @@ from bayesfloor.errors import DataError, ParameterError
 from bayesfloor.utils.files import check_writable, write_file
 from bayesfloor.utils.progress import TerminalProgress
 
-from .experiment import Experiment, Settings
+from .experiment import Experiment, Line, Settings
+from .wording import ADAPTIVE, AUTHORS, LEARNED, PRINTED, table
 
 __all__ = ["NAMES", "add_arguments", "main", "page", "run"]
 
 # Name: module; in the order of the page.
 _MODULES = {
+    "drawings": "drawings",
     "bounds": "against_bounds",
     "classifiers": "against_classifiers",
     "weights": "ensemble_weights",
@@ -222,13 +225,16 @@ def page(folder: Path) -> str:
     lines = [_MARK, "", *_introduction(command, ", ".join(map(str, seeds)), duration), ""]
     if quick:
         lines += [f"**Quick run of {', '.join(quick)}: samples too small to judge anything by.**", ""]
+    index: list[tuple[str, Line]] = []
+    sections: list[str] = []
     for name, record in records.items():
         experiment = _experiment(name)
         try:
             judgement = experiment.judge(record["results"])
+            index += [(experiment.title, line) for line in experiment.index(record["results"])]
         except (KeyError, TypeError, IndexError, ValueError) as error:
             raise DataError(f"{name}.json lacks what the page needs ({error!r}): run it again with --force") from None
-        lines += [
+        sections += [
             f"## {experiment.title}",
             "",
             f"**The paper.** {experiment.paper_shows}",
@@ -241,10 +247,45 @@ def page(folder: Path) -> str:
             f"[results](paper/{name}.json).",
             "",
         ]
+    lines += [*_index(index), "", *sections]
     missing = [name for name in NAMES if name not in records]
     if missing:
         lines += [f"Not run yet: {', '.join(missing)}.", ""]
     return "\n".join(lines)
+
+
+def _index(found: Sequence[tuple[str, Line]]) -> list[str]:
+    """The first table of the page: who reproduces what."""
+    kinds = ("Figure", "Table", "Theorem")
+
+    def number(entry: tuple[str, Line]) -> tuple[int, int, str]:
+        kind, _, rest = entry[1].place.partition(" ")
+        return kinds.index(kind), int(re.match(r"\d+", rest)[0]), rest  # type: ignore[index]
+
+    rows = [
+        [f"[{line.place}](#{_anchor(title)})", line.claim, line.printed, line.authors, line.here, line.verdict]
+        for title, line in sorted(found, key=number)
+    ]
+    header = ["in the paper", "the paper's claim", "as printed", "authors' code", "here", "reproduced"]
+    return [
+        "## Who reproduces what",
+        "",
+        table(header, rows),
+        "",
+        'An estimate "reproduces" a floor if its mean at the largest N is within two standard errors of someone who '
+        "knows the Bayes classifier and counts its errors on as many rows, and if not most of its balls are empty.",
+    ]
+
+
+def _anchor(title: str) -> str:
+    """Anchor of a heading, as GitHub and the site make it.
+
+    Examples
+    --------
+    >>> _anchor("MNIST (Table 1) and Fashion-MNIST")
+    'mnist-table-1-and-fashion-mnist'
+    """
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def _introduction(command: str, seeds: str, duration: str) -> list[str]:
@@ -253,19 +294,22 @@ def _introduction(command: str, seeds: str, duration: str) -> list[str]:
         "",
         'M. Noshad, L. Xu and A. Hero, "Learning to Benchmark: Determining Best Achievable Misclassification Error '
         'from Training Data", [arXiv 1909.07192](https://arxiv.org/abs/1909.07192). For each experiment: what the '
-        "paper shows, what comes out here, and a judgement computed from the figures. The theory and its errata: "
-        "[theory.md](theory.md).",
+        "paper shows, what comes out, and a judgement computed from the figures. Figures, tables and theorems have the "
+        "numbers of the PDF. The theory and its errata: [theory.md](theory.md).",
         "",
         f"Written by `python -m reproduction {command}`, seed {seeds}, {duration} in all. Every result below comes "
         "from the JSON files in [paper/](paper/).",
         "",
-        "- **printed rule**: the method as printed, radii xi (N/C)^(-1/2d) with xi up to alpha = 0.5, features as they "
-        "are;",
-        "- **printed rule with a unit**: the same radii times the mean distance between two points, since the printed "
-        "rule has no unit of length;",
-        "- **adaptive learner**: `BenchmarkLearner()`, the same estimator with radii from the data, on raw features;",
-        '- **learned floor**: `bayesfloor.estimate`, the estimator in a learned representation (effort "fast" in '
-        "curves, the default where it stands alone).",
+        f"- **{PRINTED}**: `BenchmarkLearner.paper()`, radii xi N_1^(-1/2d) with xi up to alpha = 0.5, features as "
+        "they are, misprints corrected;",
+        f"- **{AUTHORS}**: `bayesfloor.classical.authors_code`, the estimator of the authors' "
+        "[published code](https://github.com/mrtnoshad/Bayes_Error_Estimator), written anew from its description; it "
+        "is not the printed method (radii of 1 to 1.5 times the mean distance to the 9th neighbour, averages of errors "
+        "instead of ratios, class shares applied twice);",
+        f"- **{ADAPTIVE}**: `BenchmarkLearner()`, the printed estimator with radii from the data, on standardized "
+        "features;",
+        f'- **{LEARNED}**: `bayesfloor.estimate`, what this package recommends (effort "fast" in curves, the default '
+        "where it stands alone).",
         "",
         "An empty ball gives the ratio 0, which counts as no error: so the share of empty balls, each radius counted "
         "by the size of its weight, stands beside every such estimate. Bands are the middle 95 % of the samples.",

@@ -1,4 +1,4 @@
-"""The printed radius rule with the unit of length that it lacks."""
+"""The printed radius rule with a unit of length: an invention of this package, to see what the print lacks."""
 
 from dataclasses import dataclass
 
@@ -15,8 +15,8 @@ __all__ = ["PaperRadiiWithUnit"]
 class PaperRadiiWithUnit:
     """Radius = xi (N / C)^(-1 / 2d) times the mean distance between two points, with xi in (0, alpha].
 
-    The printed rule gives other answers in metres than in millimetres. The paper's figures cannot come from it as it
-    stands; with this unit balls are as full as a rule of this form can make them without looking at the labels.
+    The printed rule gives other answers in metres than in millimetres. Neither the paper nor its authors' code has this
+    unit: it is a guess at what could be meant, and other units fill the balls more or less (the experiment "units").
     """
 
     alpha: float = 0.5

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .experiment import Experiment, Results, Settings
+from .experiment import Experiment, Line, Results, Settings
 from .measure import Entrant, Task, measure
 from .wording import percent, plural, table
 
@@ -23,11 +23,11 @@ _CLOSE = 0.1  # of the truth
 
 
 def run(settings: Settings) -> Results:
-    """The printed rule at each unit, in mean distances between two points."""
+    """The printed radii at each unit, in mean distances between two points."""
     units = (0.5, 64.0, 32768.0) if settings.quick else _UNITS
     n, repetitions = (150, 2) if settings.quick else (1000, 3)
     entrants = {
-        f"unit {unit:g}": Entrant("printed rule with a unit", (n,), repetitions, {"alpha": _ALPHA * unit})
+        f"unit {unit:g}": Entrant("printed radii with a unit", (n,), repetitions, {"alpha": _ALPHA * unit})
         for unit in units
     }
     tasks = measure(settings, "unit of length", _TASKS, entrants)
@@ -75,7 +75,8 @@ def judge(results: Results) -> str:
     text = (
         f"N = {results['n']:,}, {plural(results['repetitions'], 'sample')}, alpha = {results['alpha']:g}; the unit is "
         "a multiple of the mean distance between two points, and a unit twice as large is the same as twice the alpha. "
-        f"Of {len(units)} units some one brings the printed rule within a tenth of the truth on {reached} of "
+        "The unit is an invention of this package: neither the paper nor its authors' code has one. "
+        f"Of {len(units)} units some one brings the printed radii within a tenth of the truth on {reached} of "
         f"{len(tasks)} problems: that is its best case. On {len(swept)} of {len(tasks)} the answers run from below "
         "half of the truth to above twice of it, so that any figure in between could be had. "
     )
@@ -87,6 +88,11 @@ def judge(results: Results) -> str:
         "tells, which a user does not have."
     )
     return f"{table(header, rows)}\n\n{text}"
+
+
+def index(results: Results) -> list[Line]:
+    """No line: the paper has no such experiment."""
+    return []
 
 
 def _transferred(tasks: Results, units: list[float], best: dict[str, float]) -> tuple[str, int]:
@@ -114,4 +120,5 @@ EXPERIMENT = Experiment(
     run,
     draw,
     judge,
+    index,
 )

@@ -5,7 +5,26 @@ from typing import Any
 
 from .experiment import Results
 
-__all__ = ["at_end", "closest", "figure_table", "on_printed_rule", "percent", "plural", "table"]
+__all__ = [
+    "ADAPTIVE",
+    "AUTHORS",
+    "LEARNED",
+    "PRINTED",
+    "at_end",
+    "at_truth",
+    "closest",
+    "figure_table",
+    "is_silent",
+    "on_print",
+    "percent",
+    "plural",
+    "reproduced",
+    "table",
+]
+
+# The paper's method as printed, its authors' code, and two of this package: its estimator with radii from the data, and
+# `estimate`.
+PRINTED, AUTHORS, ADAPTIVE, LEARNED = "as printed", "authors' code", "adaptive learner", "learned floor"
 
 _MOSTLY = 0.5  # above this share of empty balls an estimate is made of silence
 
@@ -56,7 +75,7 @@ def figure_table(task: Results, digits: int = 2) -> str:
     sizes = sorted({n for curve in task["curves"].values() for n in curve["n"]})
     rows = []
     for label, curve in task["curves"].items():
-        for figure in [f for f in ("value", "lower", "upper") if f in curve]:
+        for figure in [f for f in ("value", "lower", "upper", "printed lower") if f in curve]:
             means = dict(zip(curve["n"], curve[figure]["mean"], strict=True))
             cells = [percent(means[n], digits) if n in means else "" for n in sizes]
             rmse = f"{at_end(curve, figure, 'mse') ** 0.5:.4f}" if figure == "value" else ""
@@ -67,23 +86,22 @@ def figure_table(task: Results, digits: int = 2) -> str:
     return table(header, rows)
 
 
-def on_printed_rule(task: Results, label: str = "printed rule") -> str:
-    """What the printed rule gives, plainly."""
-    curve, truth = task["curves"][label], task["truth"]
-    largest, empty = max(curve["value"]["mean"]), min(curve["empty"]["mean"])
+def on_print(task: Results) -> str:
+    """What the printed method gives, plainly."""
+    curve, truth = task["curves"][PRINTED], task["truth"]
+    largest, empty = max(map(abs, curve["value"]["mean"])), min(curve["empty"]["mean"])
     value = at_end(curve)
     if largest == 0:
         share = "all" if empty == 1 else f"at least {percent(empty, 1)}"
-        return (
-            f"The printed rule answers 0 at every N: {share} of its balls are empty. It says nothing about these data."
-        )
+        return f"As printed the method answers 0 at every N: {share} of its balls are empty."
     if empty > _MOSTLY:
         return (
-            f"The printed rule answers {percent(value, 2)} at the largest N where the truth is {percent(truth, 2)}; "
-            f"at least {percent(empty, 0)} of its balls are empty, and an empty ball counts as no error."
+            f"As printed the method answers {percent(value, 2)} at the largest N where the floor is "
+            f"{percent(truth, 2)}; at least {percent(empty, 0)} of its balls are empty, and an empty ball counts as no "
+            "error."
         )
     return (
-        f"The printed rule answers {percent(value, 2)} at the largest N (truth {percent(truth, 2)}); "
+        f"As printed the method answers {percent(value, 2)} at the largest N (floor {percent(truth, 2)}); "
         f"{percent(at_end(curve, 'empty'), 0)} of its balls are empty there."
     )
 
@@ -92,9 +110,39 @@ def closest(task: Results, labels: Sequence[str]) -> str:
     """Which of these is nearest to the truth at the largest size, those aside whose balls are mostly empty."""
     curves = {label: task["curves"][label] for label in labels if label in task["curves"]}
     off = {label: at_end(curve) - task["truth"] for label, curve in curves.items()}
-    silent = {label for label, curve in curves.items() if "empty" in curve and at_end(curve, "empty") > _MOSTLY}
+    silent = {label for label, curve in curves.items() if is_silent(curve)}
     best = min(off.keys() - silent, key=lambda label: abs(off[label]), default="none")
     listed = ", ".join(
         f"{label} {100 * value:+.2f}{' (empty balls)' if label in silent else ''}" for label, value in off.items()
     )
-    return f"Mean distance from the truth at the largest N, in points: {listed}. Closest, empty balls aside: {best}."
+    return f"Mean distance from the floor at the largest N, in points: {listed}. Closest, empty balls aside: {best}."
+
+
+def is_silent(curve: Results) -> bool:
+    """Whether most balls are empty at the largest size: a right answer is then an accident."""
+    return "empty" in curve and at_end(curve, "empty") > _MOSTLY
+
+
+def at_truth(task: Results, label: str) -> bool:
+    """Whether a mean at the largest size is the floor: within two standard errors of the oracle there, no accident."""
+    curve, truth = task["curves"][label], task["truth"]
+    n = curve["n"][-1]
+    return not is_silent(curve) and abs(at_end(curve) - truth) <= 2 * (truth * (1 - truth) / n) ** 0.5
+
+
+def reproduced(printed: bool | None, authors: bool | None, here: bool | None) -> str:
+    """Verdict in words; None where a method does not apply.
+
+    Examples
+    --------
+    >>> reproduced(False, True, True), reproduced(False, None, False)
+    ("by the authors' code and here", 'by none')
+    """
+    named = [(printed, "as printed"), (authors, "by the authors' code"), (here, "here")]
+    found = [name for holds, name in named if holds]
+    asked = [holds for holds, _ in named if holds is not None]
+    if not found:
+        return "by none"
+    if len(asked) == len(found) and len(asked) > 1:
+        return "by all" if len(asked) == 3 else f"{found[0]} and {found[1]}"
+    return f"{', '.join(found[:-1])} and {found[-1]}" if len(found) > 1 else f"{found[0]} alone"
