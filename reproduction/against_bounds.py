@@ -84,7 +84,7 @@ def index(results: Results) -> list[Line]:
             Line(
                 _PLACES[title],
                 f"{title}: the estimate converges to the floor ({percent(truth, 2)}), the Henze-Penrose bounds keep a "
-                f"large bias (here {percent(lower, 2)} and {percent(upper, 2)})",
+                f"large bias (measured: {percent(lower, 2)} and {percent(upper, 2)})",
                 cells[PRINTED],
                 cells[AUTHORS],
                 cells[LEARNED],

@@ -140,7 +140,7 @@ def parametric_line(place: str, claim: str, tasks: Results) -> Line:
     ]
     return Line(
         place,
-        f"{claim}; here: within {FACTOR:g} times the oracle's at every N, of {len(tasks)} problems",
+        f"{claim}; measured: within {FACTOR:g} times the oracle's at every N, of {len(tasks)} problems",
         *(f"{len(titles)} of {len(tasks)}" for titles in kept),
         reproduced(*(len(titles) == len(tasks) for titles in kept)),
     )
