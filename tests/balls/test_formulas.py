@@ -116,21 +116,26 @@ def test_neighbour_shares_of_empty_balls_are_zero():
 
 
 def test_the_other_t_is_twice_t_less_the_share() -> None:
-    """|p1 x - p2| - p1 x, which the proof of Theorem 3 uses: p2 less its mean is twice the floor."""
+    """|p1 x - p2| - p1 x, which the proof of Theorem 8 calls t: with the factor 1/2 it has there nothing is doubled."""
     x = np.linspace(0, 5, 1001)
     for p1 in (0.2, 0.5, 0.7):
         p2 = 1 - p1
         t = np.maximum(p2 - p1 * x, 0)
         other = np.abs(p1 * x - p2) - p1 * x
         np.testing.assert_allclose(other, 2 * t - p2, atol=1e-12)
-        np.testing.assert_allclose(p2 - other, 2 * np.minimum(p1 * x, p2), atol=1e-12)  # the floor is the mean of min
+        # Equation (54): half the difference of the two sides is the same with either of the two functions.
+        np.testing.assert_allclose(np.diff(other) / 2, np.diff(t), atol=1e-12)
 
 
 def test_the_smallest_class_bounds_the_variance() -> None:
-    """With given shares: N* of the multi-class theorem cannot be the largest class."""
+    """N* of Theorem 10: the largest class bounds nothing unless, as the theorem assumes, all grow together."""
     errors, shares = np.array([0.2, 0.3, 0.1]), np.full(3, 1 / 3)
     least = shares[0] ** 2 * errors[0] * (1 - errors[0]) / 50
     for others in (50, 5_000, 5_000_000):
         variance, _ = sampling_variance(float(shares @ errors), errors, np.array([50, others, others]), shares)
         assert variance > least
     assert variance == pytest.approx(least, rel=1e-4)
+    together = [
+        sampling_variance(float(shares @ errors), errors, n * np.array([1, 4, 5]), shares)[0] * n for n in (50, 5_000)
+    ]
+    assert together[0] == pytest.approx(together[1], rel=1e-12)

@@ -105,7 +105,7 @@ def test_minimum_norm_weights_of_coinciding_nodes_is_an_error():
 
 @pytest.mark.parametrize("d", [3, 4, 5])
 def test_constraints_in_fractional_powers_leave_the_second_one(d: int) -> None:
-    """psi_i = t^(i/d), as printed in the proof of Theorem 3, against xi^i of the constraints."""
+    """psi_i = t^(i/d), as printed in the proof of Theorem 8, against xi^i of the constraints."""
     nodes, weights = chebyshev_weights(d + 1, d)
     for i in range(1, d + 1):
         assert abs(weights @ nodes**i) < 1e-9

@@ -44,10 +44,10 @@ def density_ratios(counts: BallCounts, own: Codes, weights: Floats) -> Floats:
 
     Notes
     -----
-    R_c(x; r) = n_c / (n_k + 1), averaged over the radii *before* the kink of the error is applied. The
-    centre itself is the "+ 1": for Poisson counts E[n_c / (n_k + 1)] = (l_c / l_k)(1 - exp(-l_k)), nearly
-    unbiased. The counts carry the priors already; the paper's Algorithm 1 leaves out eta = N_2 / N_1 where
-    it needs it, and the published codes multiply by the priors a second time.
+    R_c(x; r) = n_c / (n_k + 1) (Definition 1 of the paper), averaged over the radii *before* the kink of the error is
+    applied (Definition 6). The centre itself is the "+ 1": for Poisson counts E[n_c / (n_k + 1)] = (l_c / l_k)(1 -
+    exp(-l_k)), nearly unbiased. The counts carry the priors already; the paper's Algorithm 1 leaves out eta = N_2 / N_1
+    where it needs it, and the published code multiplies by the priors a second time.
 
     Examples
     --------
@@ -80,10 +80,10 @@ def neighbour_shares(counts: BallCounts, weights: Floats) -> Floats:
 def apply_floor(ratios: Floats, own: Codes, priors: Floats, ratio_floor: float | None) -> Floats:
     """Raise each ratio to at least (p_c / p_k) C_L / C_U, what densities within [C_L, C_U] allow; None raises nothing.
 
-    The paper prints ``t~ = max{t(x), t(C_L/C_U)}``; as t falls, x >= C_L/C_U caps t from *above*, so it
-    must be the minimum (with the maximum the estimate is inconsistent, and 0 for C_L/C_U = 0). With
-    ``ratio_floor = 0`` this clips the negative ratios that signed weights produce. The paper's ensemble F has no
-    t~: that is None.
+    The paper prints ``t~ = max{t(x), t(C_L/C_U)}`` below equations (10) and (28); as t falls, x >= C_L/C_U
+    caps t from *above*, so it must be the minimum (with the maximum the estimate is inconsistent, and 0 for C_L/C_U =
+    0). With ``ratio_floor = 0`` this clips the negative ratios that signed weights produce. The paper's ensemble F
+    has no t~: that is None.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def symmetric_terms(ratios: Floats, own: Codes) -> Floats:
 
 
 def ordered_terms(ratios: Floats, own: Codes, order: Sequence[int]) -> Floats:
-    """Form of the paper for one class order: each sample against the strongest class before its own.
+    """Form of the paper's equation (28) for one class order: each sample against the strongest class before its own.
 
     ``E = 1 - p_1 - (1/N) sum_{k>=2} sum_{y_i=k} t(max_{c<k} R_c(x_i))``; samples of the first class
     contribute nothing. For two classes this is the one-sided ``p_2 mean_2(min(1, R_1))``.
@@ -174,7 +174,7 @@ def ordered_terms(ratios: Floats, own: Codes, order: Sequence[int]) -> Floats:
 def paper_symmetrised_terms(ratios: Floats, own: Codes, priors: Floats) -> Floats:
     """Two classes: the one-sided estimators of both classes' points, weighted N_2/N and N_1/N.
 
-    In print both sums use the same t; p_1 and p_2 have to swap for the points of the first class, which
+    In equation (11) both sums use the same t; p_1 and p_2 have to swap for the points of the first class, which
     is what the ratio to a point's *own* class does. Equal to `symmetric_terms` when N_1 = N_2.
 
     Examples

@@ -3,16 +3,16 @@
 A weighted sum of base estimates at the nodes s_i cancels the terms s, s^2, ..., s^order of their bias
 if sum w_i = 1 and sum w_i s_i^k = 0 for k = 1..order, that is, if the weights reproduce every polynomial
 of degree <= order at 0. Of all such weights the ones of least norm add the least noise (Noshad, Xu and
-Hero, arXiv 1909.07192, section 4). In a basis p_0, ..., p_m that is orthonormal over the nodes they are
+Hero, arXiv 1909.07192, Theorem 8). In a basis p_0, ..., p_m that is orthonormal over the nodes they are
 
     w_i = sum_k p_k(0) p_k(s_i),
 
-which for Chebyshev nodes has a closed form (the basis is T_k), and for equally spaced nodes is computed in
+which for Chebyshev nodes has a closed form (Theorem 9; the basis is T_k), and for equally spaced nodes is computed in
 exact rational arithmetic (the basis is Gram's polynomials): floating point loses every digit there.
 
-The paper says that the arithmetic weights "decrease monotonically" and that the ensemble is "a convex
-combination". Neither holds: for n_nodes = order + 1 they are (-1)^(l-1) binom(n_nodes, l), which reaches
-2e29 at 101 nodes, and both kinds have negative weights.
+The paper says that the arithmetic weights "decrease monotonically" (Figure 6) and that the ensemble is "a convex
+combination" (proof of Theorem 10). Neither holds: for n_nodes = order + 1 they are (-1)^(l-1) binom(n_nodes, l),
+which reaches 2e29 at 101 nodes, and both kinds have negative weights.
 """
 
 import warnings
@@ -53,7 +53,7 @@ def chebyshev_weights(n_nodes: int, order: int, low: float = 0.0, high: float = 
     Notes
     -----
     With x_i = cos((i + 1/2) pi / L) and x_0 = -(high + low) / (high - low), the place of 0,
-    ``w_i = (2/L) sum_{k=0..m} T_k(x_0) T_k(x_i) - 1/L``.
+    ``w_i = (2/L) sum_{k=0..m} T_k(x_0) T_k(x_i) - 1/L``. The paper's equation (25) is the case low = 0, m = d.
 
     Examples
     --------

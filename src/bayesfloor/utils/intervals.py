@@ -124,9 +124,10 @@ def sampling_variance(
 ) -> tuple[float, float]:
     """Variance of the estimate over samples, and the sample size to go by where it is zero.
 
-    Theorem 2 of the paper with its proof repaired: the variance is that of *the Bayes classifier's error
-    indicator*. The spread of the per-sample terms is the wrong plug-in, two to four times too small: each
-    point also moves its neighbours' ratios (the cross terms that the printed proof drops are O(1)).
+    Theorem 5 of the paper with its proof repaired: the variance is that of *the Bayes classifier's error
+    indicator*. The spread of the per-sample terms is the wrong plug-in. It is too small by a factor that depends on
+    the overlap and has no upper limit: each point also moves its neighbours' ratios (the cross terms that Lemma 16
+    drops are O(1)).
 
     Parameters
     ----------
