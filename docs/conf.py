@@ -17,13 +17,21 @@ project = "bayesfloor"
 copyright = "2026, the bayesfloor developers"
 release = version = bayesfloor.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "sphinx_gallery.gen_gallery", "sphinx_copybutton"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",  # MathJax among the files of the site, which works from disk without a network
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+    "sphinx_copybutton",
+]
 exclude_patterns = ["**/README.rst", "**/sg_execution_times.rst", "sg_execution_times.rst"]
 nitpicky = False  # types in docstrings are words; docs/check_site.py looks at every link of the built pages
 default_role = "py:obj"  # `estimate` in a docstring is a link where it can be one
 highlight_language = "none"  # indented blocks are formulas and commands
 myst_heading_anchors = 4
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 suppress_warnings = ["config.cache"]  # settings with functions in them, which cannot be kept between builds
 
 smartquotes = False  # -- is how options begin
@@ -88,7 +96,8 @@ def _link_pages(app: Any, what: str, name: str, thing: Any, options: Any, lines:
 
 
 def setup(app: Any) -> None:
-    """Pages that are made from the code, before anything is read."""
+    """Pages that are made from the code, before anything is read; how formulas are set."""
     generated_pages.write_all(HERE)
+    app.config.mathjax_path = "mathjax/tex-svg.js"  # shapes, since browsers may refuse fonts to pages on disk
     app.connect("source-read", _link_inside)
     app.connect("autodoc-process-docstring", _link_pages)

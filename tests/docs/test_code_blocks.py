@@ -118,6 +118,17 @@ def test_how_to_runs(here: Path, page: Path, capsys: pytest.CaptureFixture[str])
     run_commands(text, capsys)
 
 
+def test_the_papers_method_prints_what_its_page_says(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, object] = {"__name__": "how_to"}
+    blocks = python_blocks((ROOT / "docs" / "howto" / "paper_exactly.md").read_text(encoding="utf-8"))
+    assert len(blocks) > 12
+    for block in blocks:
+        exec(compile(block, "paper_exactly.md", "exec"), names)
+        expected = re.findall(r"^print\(.*\n# (.*)$", block, flags=re.M)
+        assert expected, block
+        assert capsys.readouterr().out.splitlines() == expected
+
+
 @pytest.mark.parametrize("lesson", TUTORIALS, ids=lambda lesson: lesson.stem)
 def test_tutorial_runs(here: Path, lesson: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runpy.run_path(str(lesson), run_name="__main__")
