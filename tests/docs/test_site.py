@@ -68,6 +68,16 @@ def test_built_site_is_whole() -> None:
     assert check_site.main(SITE) == 0
 
 
+@built
+@pytest.mark.parametrize("page", ["theory", "howto/paper_exactly"])
+def test_formulas_need_no_network(page: str) -> None:
+    file = SITE / f"{page}.html"
+    scripts = re.findall(r'<script[^>]* src="([^"?]*)', file.read_text(encoding="utf-8"))
+    (mathjax,) = (script for script in scripts if "mathjax" in script)
+    assert (file.parent / mathjax).resolve().is_file()
+    assert not any(script.startswith("http") for script in scripts)
+
+
 @pytest.fixture(scope="module")
 def browser():
     browser = chromium.Browser(chromium.path())
