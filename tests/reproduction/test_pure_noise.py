@@ -46,5 +46,7 @@ def test_page_and_figure_are_made_from_the_results_alone():
     curve = results["tasks"]["pure noise, d = 2"]["curves"]["one ball"]
     curve.update(slope=-0.4321, slope_low=-0.5, slope_high=-0.4)
     assert "-0.43 [-0.50, -0.40] | broken" in EXPERIMENT.judge(results)
+    (line,) = EXPERIMENT.index(results)
+    assert "-0.43" in line.printed
     curve.update(slope=-0.7, slope_low=-0.8, slope_high=-0.6)
     assert "-0.70 [-0.80, -0.60] | kept" in EXPERIMENT.judge(results)
