@@ -36,6 +36,7 @@ _MODULES = {
     "stopping": "stopping_rule",
     "convergence": "convergence",
     "single_radius": "single_radius",
+    "pure_noise": "pure_noise",
     "many_classes": "many_classes",
 }
 NAMES = tuple(_MODULES)
