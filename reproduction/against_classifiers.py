@@ -105,7 +105,7 @@ def index(results: Results) -> list[Line]:
         lines.append(
             Line(
                 _PLACES[title],
-                f"{title}: the estimate predicts the floor ({percent(truth, 2)}) better than classifiers (best measured: "
+                f"{title}: the estimate predicts the floor ({percent(truth, 2)}) better than classifiers do (best: "
                 f"{name}, {percent(error, 2)})",
                 *cells.values(),
                 reproduced(*holds.values()),
