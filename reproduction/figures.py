@@ -95,14 +95,15 @@ def curves_by_size(tasks: Mapping[str, Results], log_above: float | None = None)
         for label, curve in task["curves"].items():
             colour, marker = _LOOKS[label]
             if "lower" in curve:
-                for figure_, style in (("upper", "-"), ("lower", "-"), ("printed lower", ":")):
-                    if figure_ in curve:
-                        values = _percent(curve[figure_]["mean"])
-                        name = f"{label}, lower bound as printed" if style == ":" else f"{label} bounds"
-                        ax.plot(curve["n"], values, color=colour, ls=style, label=name)
-                ax.axhline(0, color="0.8", lw=0.8)
-                # The printed lower bound runs to -50 %: what is of interest lies above 0.
-                ax.set_ylim(bottom=-0.15 * max(_percent(curve["upper"]["mean"])))
+                for bound in ("upper", "lower"):
+                    ax.plot(curve["n"], _percent(curve[bound]["mean"]), color=colour, label=f"{label} bounds")
+                if "printed lower" in curve:
+                    printed = _percent(curve["printed lower"]["mean"])
+                    ax.plot(curve["n"], printed, color=colour, ls=":", label=f"{label}, lower bound as printed")
+                    ax.set_yscale("symlog", linthresh=2)  # it runs to -50 %; what is of interest lies near 0
+                    ax.set_yticks([-50, -20, -10, -5, -2, -1, 0, 1, 2, 5])
+                    ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+                    ax.minorticks_off()
                 continue
             # As printed it lies below others that answer 0, too: wide enough to be seen there.
             look: dict[str, Any] = {"lw": 5, "ms": 9, "alpha": 0.6} if label == "as printed" else {"ms": 5}
@@ -160,30 +161,29 @@ def weights_by_node(weights: Mapping[str, Results]) -> Any:
     return figure
 
 
-def kinds_of_weights(tasks: Mapping[str, Results], rules: Sequence[str], kinds: Sequence[str]) -> Any:
-    """Two rows per problem, mean squared error and mean with band; a column per rule."""
-    figure, axes = _panels(2 * len(tasks), len(rules), width=3.9, height=2.7, sharey="row")
-    for i, (title, task) in enumerate(tasks.items()):
-        for column, rule in enumerate(rules):
-            above, below = axes[2 * i : 2 * i + 2, column]
-            for kind in kinds:
-                curve, look = task["curves"][f"{rule}, {kind}"]["value"], _KINDS[kind]
-                sizes = np.array(task["curves"][f"{rule}, {kind}"]["n"])
-                above.plot(sizes, np.maximum(curve["mse"], 1e-7), **look, label=kind)
-                below.plot(sizes, _percent(curve["mean"]), **look, label=kind)
-                band = _percent(curve["low"]), _percent(curve["high"])
-                below.fill_between(sizes, *band, color=look["color"], alpha=0.15, lw=0)
-            truth = task["truth"]
-            above.plot(sizes, truth * (1 - truth) / sizes, color="0.45", ls=":", label="oracle")
-            above.set_yscale("log")
-            _truth(below, truth)
-            for ax in (above, below):
-                _sizes(ax, sizes.tolist())
-                _tidy(ax, "")
-            above.set_title(f"{title}\n{rule}", fontsize=9)
-            above.set_xlabel("")
-        axes[2 * i, 0].set_ylabel("mean squared error")
-        axes[2 * i + 1, 0].set_ylabel("mean and 95 % band, %")
+def kinds_of_weights(tasks: Mapping[str, Results], panels: Sequence[tuple[str, str]], kinds: Sequence[str]) -> Any:
+    """Mean squared error above, mean with band below; a column per problem and rule."""
+    figure, axes = _panels(2, len(panels), width=4.2, height=3.0)
+    for (above, below), (title, rule) in zip(axes.T, panels, strict=True):
+        task = tasks[title]
+        for kind in kinds:
+            curve, look = task["curves"][f"{rule}, {kind}"]["value"], _KINDS[kind]
+            sizes = np.array(task["curves"][f"{rule}, {kind}"]["n"])
+            above.plot(sizes, np.maximum(curve["mse"], 1e-7), **look, label=kind)
+            below.plot(sizes, _percent(curve["mean"]), **look, label=kind)
+            band = _percent(curve["low"]), _percent(curve["high"])
+            below.fill_between(sizes, *band, color=look["color"], alpha=0.15, lw=0)
+        truth = task["truth"]
+        above.plot(sizes, truth * (1 - truth) / sizes, color="0.45", ls=":", label="oracle")
+        above.set_yscale("log")
+        _truth(below, truth)
+        for ax in (above, below):
+            _sizes(ax, sizes.tolist())
+            _tidy(ax, "")
+        above.set_title(f"{title}\n{rule}", fontsize=9)
+        above.set_xlabel("")
+    axes[0, 0].set_ylabel("mean squared error")
+    axes[1, 0].set_ylabel("mean and 95 % band, %")
     _legend_below(figure, axes)
     return figure
 
@@ -191,7 +191,7 @@ def kinds_of_weights(tasks: Mapping[str, Results], rules: Sequence[str], kinds: 
 def estimates_by_alpha(tasks: Mapping[str, Results], rule: str, alphas: Sequence[float]) -> Any:
     """Estimates over N for each alpha, a panel per problem."""
     figure, axes = _panels((len(tasks) + 1) // 2, 2, width=5.6, height=3.6)
-    shades = ("#9ECAE1", "#4292C6", "#2171B5", "#08306B")
+    shades = ("#FDBE85", "#FD8D3C", "#D94701", "#7F2704")
     for ax, (title, task) in zip(np.ravel(axes), tasks.items(), strict=False):
         curves = [task["curves"][f"{rule}, alpha {alpha}"] for alpha in alphas]
         for alpha, curve, shade, marker in zip(alphas, curves, shades, "ov^s", strict=True):
