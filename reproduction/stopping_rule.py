@@ -195,7 +195,7 @@ def _on_claims(results: Results) -> str:
     for unit, claimed in _CLAIMED.items():
         agreeing = [label for label in _ESTIMATORS if _agrees(results, label, unit)]
         sentences.append(
-            f"The paper stops at around {claimed} {unit}: among the middle nine tenths of the stops of "
+            f"The paper stops at around {claimed} {unit}. That lies among the middle nine tenths of the stops for: "
             f"{', '.join(agreeing) or 'no estimator'}."
         )
     return " ".join(sentences)
@@ -210,7 +210,13 @@ def _kept(results: Results) -> list[list[str]]:
             if run["status"] == "at the floor"
         ]
         kept = sum(above <= 2 * float(delta) for above in found)
-        rows.append([f"{100 * float(delta):g} points", f"{len(found)} of {len(runs)}", str(kept) if found else ""])
+        rows.append(
+            [
+                f"{100 * float(delta):g} point{'' if delta == '0.01' else 's'}",
+                f"{len(found)} of {len(runs)}",
+                str(kept) if found else "",
+            ]
+        )
     return rows
 
 
