@@ -16,7 +16,9 @@ import numpy as np
 from scipy.optimize import linprog
 
 from .._types import BallCounts, Codes, Floats
-from ..counting._ball_counts import BallCounter, labelled_points
+from ..counting._ball_counts import BallCounter
+from ..rows.dataset import validate
+from ..rows.scaling import safe_exponent
 from ..utils.checks import check_choice, check_positive, check_whole, draw_seed
 from .radii import mean_neighbour_distance
 from .weights import chebyshev_weights, uniform_weights
@@ -61,7 +63,8 @@ def authors_code(
     Returns
     -------
     float
-        As their code answers: it may be negative, or above the error of naming the largest class.
+        As their code answers: it may be negative, or above the error of naming the largest class, and it depends on
+        the order of the classes, beyond 1,000 rows on that of the rows, and on the units of the columns.
 
     References
     ----------
@@ -78,11 +81,12 @@ def authors_code(
     check_choice("weights", weights, ("chebyshev", "arithmetic", "uniform"))
     check_whole("n_nodes", n_nodes, 1 if weights == "uniform" else 3, 64)
     check_positive("alpha", alpha)
-    points, codes, classes = labelled_points(X, y)
+    data = validate(X, y)
+    points = np.ldexp(data.X, -safe_exponent(data.X))  # its unit does not matter, and squares stay finite
     nodes, weight = _ensemble(weights, n_nodes, points.shape[1])
     radii = base_radius(points, draw_seed(random_state), n_jobs) * (1 + alpha * nodes)
-    counts = BallCounter(points, codes, len(classes), n_jobs).counts(radii)
-    return float(weight @ _errors(counts, codes))
+    counts = BallCounter(points, data.labels, data.n_classes, n_jobs).counts(radii)
+    return float(weight @ _errors(counts, data.labels))
 
 
 def base_radius(points: Floats, seed: int, n_jobs: int | None = None) -> float:
