@@ -246,7 +246,9 @@ def ball_by_ball(sets: Mapping[str, Results], papers_floor: float, published: Se
         ax.axhline(100 * max(learned["estimate"], least), color="#009E73", label="learned floor, with interval")
         ax.axhline(100 * learned["ceiling"], color="#009E73", linestyle=":", label="certified")
         authors = found["authors' code"]["estimate"]
-        ax.axhline(100 * max(authors, least), color="#E69F00", linestyle="-.", label="authors' code")
+        where = ", below the axis" if authors < least else ""
+        name = f"authors' code, {100 * authors:.2f} %{where}"
+        ax.axhline(100 * max(authors, least), color="#E69F00", linestyle="-.", label=name)
         if title == "MNIST":
             name = f"the paper's {100 * papers_floor:g} %"
             ax.axhline(100 * papers_floor, color="black", linestyle="--", linewidth=1.2, label=name)
