@@ -136,6 +136,8 @@ leaderboard: .venv/for-bench .venv/for-test
 	$(RUN) -m bayesfloor.arena --results build/arena.jsonl --leaderboard docs/leaderboard.md --force
 	$(RUN) -m bayesfloor.arena --sizes 5000 --n-seeds 3 --estimators "learned floor" --results build/arena_5000.jsonl \
 	  --leaderboard docs/leaderboard_5000.md --force
+	$(RUN) -m bayesfloor.arena --estimators "benchmark learner" "benchmark learner, paper's radii" "authors' code" \
+	  --results build/arena_paper.jsonl --leaderboard docs/leaderboard_paper.md --force
 	$(RUN) -m bayesfloor.arena --problems templates many_templates blobs words topics chains \
 	  --results build/arena_images_texts.jsonl --leaderboard docs/leaderboard_images_texts.md --force
 	$(RUN) benchmarks/readme_figures.py README.md
