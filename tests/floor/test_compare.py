@@ -373,6 +373,31 @@ def test_there_is_no_verdict_where_the_shares_drift(use_learners, without_pictur
         assert compare(result, y_true=same, y_pred=spoiled(same, 0.5)).verdict == "room"
 
 
+def test_what_is_no_drift(use_learners) -> None:
+    """Rows of groups are alike, files may be sorted by class one by one, and a column may be called as dates are."""
+    use_learners("gaussian", "additive")
+    rng = np.random.default_rng(0)
+    y = (rng.random(600) < 0.3).astype(int)
+    frame = pd.DataFrame({"stay (days)": rng.normal(size=600) + 1.5 * y, "x": rng.normal(size=600)})
+    assert "drift" not in estimate(frame, y, effort="fast", n_jobs=1).settings
+    groups = np.repeat(np.arange(100), 10)
+    labels = (rng.random(100) < 0.3).astype(int)[groups]
+    X = rng.normal(size=(1000, 2)) + labels[:, None]
+    assert "drift" not in estimate(X, labels, groups=groups, effort="fast", n_jobs=1).settings
+    files = np.concatenate([np.sort((rng.random(100) < 0.4).astype(int)) for _ in range(8)])
+    assert "drift" not in estimate(rng.normal(size=(800, 2)), files, effort="fast", n_jobs=1).settings
+    day = pd.to_datetime("2024-01-01") + pd.to_timedelta(rng.integers(0, 3, 600), "D")
+    by_class = pd.DataFrame({"x": rng.normal(size=600), "day": day})
+    assert "drift" not in estimate(by_class, np.sort(y), effort="fast", n_jobs=1).settings
+
+
+def test_scores_of_training_rows_are_not_compared_at_other_shares() -> None:
+    y = np.arange(600) % 2
+    memorised = from_scores(np.eye(2)[y] * 0.998 + 0.001, y)
+    y_true = np.array([0] * 1600 + [1] * 400)
+    assert compare(memorised, y_true=y_true, y_pred=spoiled(y_true, 0.1)).verdict == "cannot tell"
+
+
 def test_rows_that_are_sorted_by_class_do_not_drift(result: FloorResult) -> None:
     problem = problems.get("gaussians_4d")
     X, y = problem.sample(600, random_state=0)

@@ -307,3 +307,21 @@ def test_bounds_that_cross_a_newer_schema_and_a_path_are_refused(parts_result) -
         bf.FloorResult.from_json(json.dumps({**json.loads(parts_result.to_json()), "schema": 99}))
     with pytest.raises(bf.DataError, match=r"FloorResult\.load"):
         bf.FloorResult.from_json("floor.json")
+
+
+@pytest.mark.parametrize("n_classes", [5, 10])
+def test_results_of_estimate_come_back(use_learners, n_classes: int) -> None:
+    """Shares are sums, off by rounding: an error of 1.0000000000000002, a figure a hair beyond its interval."""
+    use_learners("gaussian", "neighbours")
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        result = bf.estimate(rng.normal(size=(60, 2)), np.arange(60) % n_classes, effort="fast", n_jobs=1)
+        assert bf.FloorResult.from_json(result.to_json()) == result
+
+
+def test_a_huge_number_of_rows_does_not_hold_up_compare(parts_result) -> None:
+    values = json.loads(parts_result.to_json())
+    values["evidence"]["n"] = 2**53
+    labels = list(parts_result.classes) * 20
+    found = bf.compare(bf.FloorResult.from_json(json.dumps(values)), y_true=labels, y_pred=labels)
+    assert found.error == 0

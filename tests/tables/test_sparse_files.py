@@ -166,3 +166,16 @@ def test_an_archive_of_an_unknown_version_is_refused(tmp_path) -> None:
     path.write_bytes(content)
     with pytest.raises(DataError, match=r"future\.npz"):
         read_table(path, target="y")
+
+
+def test_empty_rows_of_few_columns_are_not_made_dense(tmp_path) -> None:
+    """A file of kilobytes may claim millions of rows: memory goes by what they hold."""
+    n = 400_000
+    pointers = np.ones(n + 1, dtype=np.int8)
+    pointers[0] = 0
+    path = tmp_path / "empty.npz"
+    parts = {"data": np.ones(1), "indices": np.array([99]), "indptr": pointers, "y": (np.arange(n) % 2).astype(np.int8)}
+    np.savez_compressed(path, format="csr", shape=np.array([n, 100]), **parts)
+    table = read_table(path, target="y")
+    assert table.sparse is not None
+    assert table.X.nbytes < 8 * n

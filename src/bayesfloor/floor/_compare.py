@@ -536,7 +536,7 @@ def _codes(result: FloorResult, name: str, labels: Any) -> Codes:
         raise DataError(f"{name} is empty: give one label per test row")
     exact: dict[Any, int] = {label: i for i, label in enumerate(result.classes)}
     spelled = {str(label): i for i, label in enumerate(result.classes)}
-    numeric = {float(label): i for label, i in exact.items() if _is_number(label)}
+    numeric = {float(label): i for label, i in exact.items() if _is_number(label) and abs(label) < 2**1000}
     position = []
     unknown = []
     for label in plain(found):

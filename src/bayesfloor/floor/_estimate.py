@@ -219,7 +219,7 @@ def estimate_rows(
     with contextlib.closing(P):
         counted = _count(rows, sample, P, used, learned, priors, costs, request)
     notes, settings = rows.notes, request.settings()
-    changing = drift(data.labels, _dates(rows, sample))
+    changing = drift(data.labels, _dates(rows, sample), rows.groups)
     if changing is not None:
         settings["drift"] = changing
     if not sample.is_all:
@@ -249,7 +249,9 @@ def _dates(rows: LabelledRows, sample: Sample) -> dict[str, Floats]:
     if rows.raw is not None:
         return {}
     names = [rows.names[j] for j in sample.columns]
-    return {name: sample.data.X[:, j] for j, name in enumerate(names) if name.endswith(_DAYS)}
+    # A column that came with such a name may hold any numbers.
+    came = {getattr(column, "name", column) for column in getattr(rows.source, "columns", ())}
+    return {name: sample.data.X[:, j] for j, name in enumerate(names) if name.endswith(_DAYS) and name not in came}
 
 
 def _excerpts(result: FloorResult, raw: RawRows) -> dict[int, str]:

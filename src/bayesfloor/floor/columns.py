@@ -25,7 +25,7 @@ VERDICTS = {
     "only together": "the floor rises without it, though alone it was not seen to tell anything, or far less",
     "helps probabilities only": "without it probabilities get worse, but hardly any decision",
     "redundant": "nothing is lost without it while the other columns stay; without several such columns it may be",
-    "useless": "nothing is lost, in errors or probabilities, without all of these together",
+    "useless": "no loss was seen, in errors or probabilities, without all of these together",
     "cannot tell": "neither a loss without it nor that there is none is shown: more rows would tell",
 }
 

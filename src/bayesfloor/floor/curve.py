@@ -109,7 +109,8 @@ def summarise(P: Floats, y: Codes, weights: Floats, decisions: Decisions = NAME_
     Of naming a class: error of the most probable one, and mean of 1 - its probability.
     """
     best = decisions.choose(P)
-    return float(weights @ (1 - decisions.gain(best, y))), float(weights @ (1 - decisions.expect(best, P)))
+    loss, expected = weights @ (1 - decisions.gain(best, y)), weights @ (1 - decisions.expect(best, P))
+    return min(1.0, float(loss)), min(1.0, float(expected))  # weights add up to 1 but for rounding
 
 
 def _log_loss(P: Floats, y: Codes, weights: Floats) -> float:

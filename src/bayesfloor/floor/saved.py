@@ -41,7 +41,7 @@ _LIMITS: Limits = {
         **dict.fromkeys(
             ("majority", "shrunk_majority", "plugin", "half_plugin", "quarter_plugin", "ball", "raw"), _SHARE
         ),
-        **dict.fromkeys(("error", "half_error", "quarter_error", "eighth_error", "parametric"), (0.0, 1.0)),
+        **dict.fromkeys(("error", "half_error", "quarter_error", "eighth_error", "parametric"), _SHARE),
         **dict.fromkeys(("n", "n_features"), (1, MOST)),
     },
 }
@@ -237,5 +237,6 @@ def _check_parts(result: FloorResult) -> None:
 
 def _check_inside(name: str, value: float, interval: ConfidenceInterval, least: float, most: float) -> None:
     check_fraction("confidence_level", interval.confidence_level)
-    if not least <= interval.low <= value <= interval.high <= most:
+    ends = (least - _ROUNDING, interval.low - _ROUNDING, value, interval.high + _ROUNDING, most + 2 * _ROUNDING)
+    if list(ends) != sorted(ends):  # sums of shares may be off by rounding
         raise ValueError(f"{name} {value} is outside its interval, or that is none: {interval.low} to {interval.high}")

@@ -16,7 +16,8 @@ __all__ = ["FloorAt", "drift", "floor_at", "shares_differ"]
 _CHANCE = 1e-3  # class shares that are less likely than this are other shares
 _BLOCKS, _DRIFT_CHANCE = 10, 1e-4
 _FEWEST = 5  # rows of a class that a block is expected to have: rarer classes are taken together
-_SORTED_RUNS = 5  # times the classes: rows in so few runs were sorted by class, perhaps file by file
+_SORTED = 0.5  # of the runs of equal labels that chance makes: rows with fewer were sorted by class, perhaps in parts
+_MOST_ROWS = 10**7  # beyond it the training rows leave no noise, and exact tests take long
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def shares_differ(result: FloorResult, counts: Counts) -> bool:
     where class shares were given.
     """
     n_test, n_classes = int(counts.sum()), len(counts)
-    rows = max(1, round(float(result.evidence["n"])))
+    rows = min(_MOST_ROWS, max(1, round(float(result.evidence["n"]))))
     given = bool(result.settings.get("priors"))
     smallest = 1.0
     for k, share in zip(counts.tolist(), result.priors, strict=True):
@@ -73,7 +74,8 @@ def floor_at(result: FloorResult, shares: Floats) -> FloorAt | None:
             min(judged.low, judged.floor), max(judged.high, judged.floor), said.confidence_level
         )
         return FloorAt(judged.floor, interval, evidence.error, moved.n)
-    if result.posterior is None or result.labels is None or result.learning_curve:
+    memorised = any(doubt.code == "scores-of-training-rows" for doubt in (*result.doubts, *result.muted))
+    if result.posterior is None or result.labels is None or result.learning_curve or memorised:
         return None
     from ._from_scores import scores_at
 
@@ -81,10 +83,11 @@ def floor_at(result: FloorResult, shares: Floats) -> FloorAt | None:
     return FloorAt(floor, interval, error, n)
 
 
-def drift(labels: Codes, dates: Mapping[str, Floats]) -> str | None:
+def drift(labels: Codes, dates: Mapping[str, Floats], groups: Codes | None = None) -> str | None:
     """What the class shares drift with: the order of the rows, or the name of a column of dates; None if nothing.
 
-    Ten blocks of consecutive rows are tested for equal class shares. Rows that were sorted by class do not drift.
+    Ten blocks of consecutive rows are tested for equal class shares; of each group the first row alone counts, since
+    rows of a group are alike. Rows that were sorted by class, as a whole or in parts, do not drift.
 
     Examples
     --------
@@ -93,11 +96,16 @@ def drift(labels: Codes, dates: Mapping[str, Floats]) -> str | None:
     >>> drift(steady.astype(int), {}), drift(rising.astype(int), {}), drift(np.sort(steady.astype(int)), {})
     (None, 'the order of the rows', None)
     """
-    n_classes = int(labels.max()) + 1
-    if np.count_nonzero(np.diff(labels)) + 1 > _SORTED_RUNS * n_classes and _shares_change(labels):
+    counted = np.arange(len(labels)) if groups is None else np.sort(np.unique(groups, return_index=True)[1])
+    own = labels[counted]
+    shares = np.bincount(own) / len(own)
+    runs, expected = np.count_nonzero(np.diff(own)) + 1, 1 + (len(own) - 1) * (1 - (shares**2).sum())
+    if runs > _SORTED * expected and _shares_change(own):
         return "the order of the rows"
+    # Rows of one date in an order that knows nothing of their labels.
+    shuffled = np.random.default_rng(0).permutation(len(counted))
     for name, values in dates.items():
-        if _shares_change(labels[np.argsort(values, kind="stable")]):
+        if _shares_change(own[np.lexsort((shuffled, values[counted]))]):
             return name
     return None
 

@@ -34,6 +34,8 @@ __all__ = [
 ]
 
 FEW_COLUMNS = 100  # a sparse matrix of so many columns is read as a table, which takes no more memory than others
+_SMALL = 2**24  # numbers that any machine has room for
+_FILLED = 20  # numbers for each entry that is stored
 _RAREST = 3  # entries of a row that say whether another could have them by chance
 _IMPLAUSIBLE = 10  # times less than one row that chance would make
 
@@ -333,7 +335,10 @@ def _check_range(array: NDArray[Any], size: int, name: str) -> None:
 
 def columns_of(matrix: csr_array) -> "Floats | SparseRows":
     """A checked matrix of few columns as the table that it is, any other as sparse rows."""
-    return np.asarray(matrix.toarray()) if matrix.shape[1] <= FEW_COLUMNS else sparse_rows(matrix)
+    n, d = matrix.shape
+    # A packed file may claim millions of rows with nothing in them.
+    is_small = d <= FEW_COLUMNS and n * d <= max(_SMALL, _FILLED * matrix.nnz)
+    return np.asarray(matrix.toarray()) if is_small else sparse_rows(matrix)
 
 
 def sparse_rows(matrix: csr_array) -> SparseRows:

@@ -209,8 +209,11 @@ def encode_on_dask(
             look = functools.partial(_look, columns=columns, counts=of_class[number], drawn=drawn[number])
             asked[number] = lazily(look)(part, known)
     looks: dict[int, _Look] = dict(zip(asked, ask(list(asked.values())), strict=True))
-    group_codes = number_groups(look.groups for look in looks.values()) if columns.group else None
-    encoding = learn_from_sample(_join_sample(looks, starts), name, columns, labels, keep, groups=group_codes)
+    belonging = [look.groups for look in looks.values()] if columns.group else []
+    group_codes = number_groups(belonging) if columns.group else None
+    encoding = learn_from_sample(
+        _join_sample(looks, starts), name, columns, labels, keep, ungrouped=belonging, groups=group_codes
+    )
     identifiers = identifier_warning(encoding.columns)
     if identifiers:
         warnings.warn(identifiers, BayesfloorWarning, stacklevel=2)

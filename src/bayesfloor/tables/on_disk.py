@@ -20,7 +20,7 @@ from ..utils.checks import brief
 from .columns import Column
 from .encoder import Surprises, TableEncoding, identifier_warning, learn_encoding
 from .open import check_fits, n_rows_of, open_table
-from .selection import ChosenColumns, DrawnRows, RawTable, chosen_columns, draw_rows, labels_of_file
+from .selection import ChosenColumns, DrawnRows, RawTable, chosen_columns, draw_rows, labels_of_file, ungrouped_note
 from .table_file import TableFile
 from .target import Labels, check_labels, class_notes
 
@@ -194,6 +194,7 @@ def learn_from_sample(
     labels: Labels,
     keep: Sequence[str] = (),
     notes: Sequence[str] = (),
+    ungrouped: Sequence[tuple[Codes, list[str]]] = (),
     groups: Codes | None = None,
 ) -> TableEncoding:
     """Second pass: how the columns of a table become numbers, from some of its rows; `groups` are those of all rows."""
@@ -208,6 +209,7 @@ def learn_from_sample(
             *notes,
             *unlabelled_note(n_unlabelled, labels.n_rows),
             *class_notes(labels.classes, labels.counts, labels.name),
+            *ungrouped_note(ungrouped, columns.group),
         ),
         labels.n_rows,
         n_unlabelled,

@@ -38,6 +38,7 @@ __all__ = [
     "raw_table",
     "rows_at_places",
     "select",
+    "ungrouped_note",
 ]
 
 DTYPES = ("categorical", "text", "numeric", "date")
@@ -140,12 +141,9 @@ def select(
         notes += label_notes(y, label)
     group = None
     if columns.group:
-        found = factorize_groups(frame[columns.group])
-        group, n_alone = number_groups([found]), int((found[0] < 0).sum())
-        if n_alone:
-            notes.append(
-                f"{n_alone:,} of {len(frame):,} rows have no {quoted(columns.group)}: each is a group of its own"
-            )
+        found = [factorize_groups(frame[columns.group])]
+        group = number_groups(found)
+        notes += ungrouped_note(found, columns.group)
     return RawTable(
         name,
         frame[columns.features],
@@ -423,6 +421,14 @@ def factorize_groups(column: "pd.Series[Any]") -> tuple[Codes, list[str]]:
     """Which group each row has, -1 where it is not known, and the groups in the order in which they appear."""
     codes, found = pd.factorize(present_text(column))
     return codes.astype(np.int64), list(found)
+
+
+def ungrouped_note(parts: Iterable[tuple[Codes, list[str]]], name: str) -> list[str]:
+    """What a reader should know of rows without a group."""
+    codes = np.concatenate([np.empty(0, dtype=np.int64), *(codes for codes, _ in parts)])
+    n_alone = int((codes < 0).sum())
+    missing = f"{n_alone:,} of {len(codes):,} rows have no {quoted(name)}"
+    return [f"{missing}: each is a group of its own"] if n_alone else []
 
 
 def number_groups(parts: Iterable[tuple[Codes, list[str]]]) -> Codes:
