@@ -117,6 +117,7 @@ def _refuse_constant(name: str) -> None:
 
 # --- in a process of its own: a crash, or memory that is asked for without end, must not end the tests ----------------
 
+_FINISHED = ("", "finished", "")
 _context, _starting = multiprocessing.get_context("forkserver"), threading.Lock()
 
 
@@ -144,7 +145,11 @@ def in_a_child(work: Callable[..., Iterable[tuple[str, str, str]]], *arguments: 
         process.start()
         process.join()
         found = [tuple(json.loads(line)) for line in file]
-    if process.exitcode != 0:
+    finished = bool(found) and found[-1] == _FINISHED
+    if finished:
+        found.pop()
+    # 255: the exit status got lost, which happens where several threads start processes.
+    if not finished or process.exitcode not in (0, 255):
         begun = found.pop()[0] if found and found[-1][1] == "begun" else "before the first input"
         found.append((begun, "crash", f"exit status {process.exitcode}"))
     return [entry for entry in found if entry[1] != "begun"]  # type: ignore[misc]
@@ -159,3 +164,4 @@ def _report(
     with open(name, "w", buffering=1) as file:
         for entry in work(*arguments):
             file.write(json.dumps(entry) + "\n")
+        file.write(json.dumps(_FINISHED) + "\n")
