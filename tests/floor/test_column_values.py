@@ -119,10 +119,6 @@ def test_noise_is_useless_as_a_set() -> None:
         values = bf.column_values(X, y, **FAST)
         assert "column 0" not in values.named("useless")
         found.append(len(values.named("useless")))
-        if values.useless is not None:
-            assert set(values.useless.names) == set(values.named("useless"))
-            assert values.useless.loss_interval.low == values.useless.log_loss_interval.low == 0
-            assert values.useless.loss_interval.high <= 0.02
     assert np.mean(found) > 2.5, "most of the five columns in most samples"
 
 
