@@ -16,7 +16,6 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -43,6 +42,7 @@ ROUNDS, TEACHER_ROUNDS = 4, 1  # problems of each family; of each kind of teache
 MOST_ROWS = 3_000  # of families and teachers
 STACK_ROWS = 2_000  # that weigh the learners
 LEAST = {"real": 0.005, "family": 0.01}  # relative loss that keeps a learner, if it is beyond chance
+LITTLE = 0.1  # nats: below this a relative rise is counted from here
 SURE = 2.5  # paired standard errors over clusters
 ON_FOREST = ("weighted neighbours", "kernel", "trees")
 Key = tuple[str, str, int]  # what it is, name of the table or family, number
@@ -212,7 +212,7 @@ class Case:
         """Real table, family or teacher."""
         return self.key[0].split()[0]
 
-    @cached_property
+    @property
     def learners(self) -> tuple[str, ...]:
         """Learners that apply here."""
         return tuple(dict.fromkeys(self.stages[0].learner))
@@ -276,7 +276,7 @@ def clustered(values: dict[Key, float]) -> tuple[float, float]:
 
 def relative(before: Figures | None, after: Figures | None) -> float:
     """Relative rise of the log-loss; 0 where nothing was left out."""
-    return 0.0 if before is None or after is None else after.loss / before.loss - 1
+    return 0.0 if before is None or after is None else (after.loss - before.loss) / max(before.loss, LITTLE)
 
 
 def floor_errors(figures: dict[Key, Figures], cases: dict[Key, Case]) -> dict[Key, float]:
@@ -311,6 +311,16 @@ class Cost:
             or self.floor[0] > 2 * self.floor[1]
         )
 
+    @property
+    def worth(self) -> float:
+        """In units of what keeps a learner."""
+        return max(self.real[0] / LEAST["real"], self.family[0] / LEAST["family"])
+
+    @property
+    def is_little(self) -> bool:
+        """Whether all that has left together may be missed: many small losses, none of them sure, add up."""
+        return self.real[0] <= LEAST["real"] and self.family[0] <= LEAST["family"] and not self.matters
+
     def cells(self) -> str:
         """Of a table."""
         percent = [f"{100 * mean:+.2f} ± {100 * error:.2f}" for mean, error in (self.real, self.family)]
@@ -336,9 +346,10 @@ def cost(
 def halves_of(found: list[Key]) -> tuple[list[Key], list[Key]]:
     """Tables and families in two halves, by turns in alphabetical order."""
     parts: tuple[list[Key], list[Key]] = ([], [])
-    for names in (sorted({k[1] for k in found if k[0] != "family"}), sorted({k[1] for k in found if k[0] == "family"})):
+    tables, families = {k[1] for k in found if k[0] != "family"}, {k[1] for k in found if k[0] == "family"}
+    for names in (sorted(tables), sorted(families)):
         for i, name in enumerate(names):
-            parts[i % 2].extend(key for key in found if key[1] == name and (key[0] == "family") == (name in random_problems.ALL))
+            parts[i % 2].extend(key for key in found if key[1] == name)
     return parts
 
 
@@ -352,7 +363,10 @@ def shares(cases: dict[Key, Case]) -> dict[str, float]:
     return dict(total)
 
 
-HEAD = "| {} | log-loss, real tables, % | log-loss, families, % | error, real tables, points | error of floors, points | CPU time, % |"
+HEAD = (
+    "| {} | log-loss, real tables, % | log-loss, families, % | error, real tables, points | error of floors, points "
+    "| CPU time, % |"
+)
 RULE = "|---|---|---|---|---|---|"
 
 
@@ -360,7 +374,7 @@ def report(n_jobs: int) -> str:
     """Single learners and settings, pairs, backward elimination and its confirmation."""
     found = [key for key in keys() if path_of(key).exists()]
     cases = {key: Case.read(key) for key in found}
-    everyone = [name for name in LIBRARY]
+    everyone = list(dict.fromkeys(name for case in cases.values() for name in case.learners))
     spent = shares(cases)
     settings = sorted({s for case in cases.values() for s in case.stages[0].names})
     sets: list[tuple[Collection[str], str]] = [(everyone, "")]
@@ -374,10 +388,13 @@ def report(n_jobs: int) -> str:
         "# Which learners the ensemble needs",
         "",
         "Written by `python benchmarks/ablation.py report`. Every learner was cross-fitted in every setting on "
-        + ", ".join(f"{n} problems of {clusters[sort]} {'families' if sort == 'family' else 'tables'} ({sort})" for sort, n in sorts.items())
+        + ", ".join(
+            f"{n} problems of {clusters[sort]} {'families' if sort == 'family' else 'tables'} ({sort})"
+            for sort, n in sorts.items()
+        )
         + ". The stack was then fitted again without it. Changes are paired; ± is the standard error over tables or "
-        "families. *Error of floors* is the mean absolute error where the floor is known, by a rule fitted again without the "
-        "table or family. CPU time is that of training and predicting, as a share of all learners'.",
+        "families. A rise of the log-loss is relative to it, or to 0.1 if it is less. *Error of floors* is the mean absolute "
+        "error where the floor is known, by a rule fitted again without the table or family. CPU time is that of training and predicting, as a share of all learners'.",
         "",
         "## One learner left out",
         "",
@@ -389,14 +406,15 @@ def report(n_jobs: int) -> str:
         lines.append(f"| {name} | {told.cells()} | {100 * spent.get(name, 0):.1f} |")
     lines.append(f"| (the forest of column importances) | | | | | {100 * spent.get('forest of importances', 0):.1f} |")
     lines += ["", "## Backward elimination", "", *eliminate(found, cases, everyone, spent, n_jobs)]
-    small = [key for key in found if key[0] == "real" and key[2] <= 1500 or key[0] == "family" and key[2] < 2]
+    most = {"real": 1500, "family": 1}
+    small = [key for key in found if key[2] <= most.get(key[0], -1)]
     pairs = list(combinations(everyone, 2))
     lines += [
         "",
         "## Pairs left out",
         "",
-        f"The ten pairs that cost most beyond the sum of both, on {len(small)} problems (real tables of up to 1,500 rows, two "
-        "of each family); relative log-loss in %.",
+        f"The ten pairs that cost most beyond the sum of both, on {len(small)} problems (real tables of up to 1,500 "
+        "rows, two of each family); relative log-loss in %.",
         "",
         "| pair | together | sum of both alone |",
         "|---|---|---|",
@@ -408,8 +426,10 @@ def report(n_jobs: int) -> str:
     alone = dict(zip(everyone, rise[1:], strict=False))
     both = dict(zip(pairs, rise[1 + len(everyone) :], strict=True))
     for pair in sorted(pairs, key=lambda p: alone[p[0]] + alone[p[1]] - both[p])[:10]:
-        lines.append(f"| {pair[0]}, {pair[1]} | {100 * both[pair]:+.2f} | {100 * (alone[pair[0]] + alone[pair[1]]):+.2f} |")
-    lines += ["", "## One setting left out", "", "The same problems; relative log-loss in %.", "", "| setting | change |", "|---|---|"]
+        apart = alone[pair[0]] + alone[pair[1]]
+        lines.append(f"| {pair[0]}, {pair[1]} | {100 * both[pair]:+.2f} | {100 * apart:+.2f} |")
+    lines += ["", "## One setting left out", "", "The same problems; relative log-loss in %.", ""]
+    lines += ["| setting | change |", "|---|---|"]
     stacked = all_restacked(small, [(everyone, ""), *((everyone, s) for s in settings)], n_jobs, halves=False)
     for i, setting in enumerate(settings, 1):
         mean, error = clustered({k: relative(f[0], f[i]) for k, f in stacked.items()})
@@ -424,13 +444,16 @@ def eliminate(
     choosing, confirming = halves_of(found)
     kept, gone = list(everyone), []
     lines = [
-        f"One learner at a time leaves, on {len(choosing)} problems (half of the tables and families): of those that do not "
-        "matter, the one that takes most time for what it brings. A learner matters if the log-loss rises by over 0.5 % on real "
-        "tables, or by over 1 % on families, by more than 2.5 standard errors, or the error of floors rises by two.",
+        f"One learner at a time leaves, on {len(choosing)} problems (half of the tables and families): of those that "
+        "do not matter, the one that takes most time for what it brings. A learner matters if the log-loss rises by "
+        "over 0.5 % on real tables, or by over 1 % on families, by more than 2.5 standard errors, or the error of "
+        "floors rises by two. It stays, too, if all that has left and it would together raise the log-loss by over "
+        "0.5 % or 1 %, sure or not.",
         "",
         HEAD.format("leaves"),
         RULE,
     ]
+    whole: dict[Key, Figures] = {}
     while True:
         sets: list[tuple[Collection[str], str]] = [(kept, "")]
         sets += [([o for o in kept if o != name], "") for name in kept]
@@ -440,20 +463,22 @@ def eliminate(
         costs = {
             name: cost(base, {key: stacked[key][i] for key in base}, cases, floors) for i, name in enumerate(kept, 1)
         }
-        free = [name for name in kept if not costs[name].matters]
+        whole = whole or base
+        at_first = floor_errors(whole, cases)
+        total = {
+            name: cost(whole, {key: stacked[key][i] or base[key] for key in base}, cases, at_first)
+            for i, name in enumerate(kept, 1)
+        }
+        free = [name for name in kept if not costs[name].matters and total[name].is_little]
         if not free or len(kept) <= 2:
             break
-
-        def worth(name: str) -> float:
-            told = costs[name]
-            return max(told.real[0] / LEAST["real"], told.family[0] / LEAST["family"]) - 10 * spent.get(name, 0)
-
-        leaves = min(free, key=worth)
+        leaves = min(free, key=lambda name: costs[name].worth - 10 * spent.get(name, 0))
         lines.append(f"| {leaves} | {costs[leaves].cells()} | {100 * spent.get(leaves, 0):.1f} |")
         print(lines[-1], flush=True)
         kept.remove(leaves)
         gone.append(leaves)
-    lines += ["", f"What stays: {', '.join(kept)}.", "", f"Confirmed on the other {len(confirming)} problems:", "", HEAD.format("change"), RULE]
+    lines += ["", f"What stays: {', '.join(kept)}.", "", f"Confirmed on the other {len(confirming)} problems:", ""]
+    lines += [HEAD.format("change"), RULE]
     sets = [(everyone, ""), (kept, "")]
     sets += [([*kept, name], "") for name in gone] + [([o for o in kept if o != name], "") for name in kept]
     stacked = all_restacked(confirming, sets, n_jobs)

@@ -15,7 +15,7 @@ from ..library.arrangement import EFFORTS, n_repeats
 from ..library.cross_fit import STAGES, limit_fit_threads, n_models
 from ..library.extra_trees import columns_tried
 from ..library.fold import WIDE, Fold, Unseen
-from ..library.forest import LEAVES, TREES, forest_rows
+from ..library.forest import TREES, forest_rows
 from ..library.kernel_ridge import MOST_CENTRES, n_landmarks
 from ..library.learners import LIBRARY, MOST_SETTINGS
 from ..library.pool import N_FOLDS
@@ -182,7 +182,7 @@ def plan(
         if workers and sample < n:  # smaller tables are brought here
             seconds *= costs["threads"] / {
                 "training": min(workers, 2 * sum(n_models(1).values())),
-                "growing forests": min(workers, len(STAGES) * len(LEAVES)),
+                "growing forests": min(workers, len(STAGES)),
                 "scoring": workers,
                 "counting": workers,
             }.get(name, 1)
@@ -301,10 +301,9 @@ def features(n: int, d: int, classes: int, sample: int, effort: str) -> dict[str
     bounded = min(sample, BOUND_ROWS) ** 2 * 1e-6
     final = 0.0 if is_all else float(trained)
     m = 0 if is_all else forest_rows(n, sample, d, effort)
-    # Forests of each stage and leaf, and in the end two of all their rows.
-    grown = m * (len(LEAVES) * sum(fraction for fraction, _ in STAGES) + 2)
+    # A forest of each stage, and in the end two of all their rows.
+    grown = m * (sum(fraction for fraction, _ in STAGES) + 2)
     level = grown * np.log2(max(2, m))  # a level of a tree looks at every row
-    tried = columns_tried(d)
     return {
         "training": {
             "task": float(sum(models.values())),
@@ -319,7 +318,7 @@ def features(n: int, d: int, classes: int, sample: int, effort: str) -> dict[str
             "row near": scored * near,
         },
         "pooling": {"row": float(repeats * sample), "row C": float(repeats * sample * classes)},
-        "growing forests": {"row": grown, "level": level, "level d": level * (tried if isinstance(tried, int) else 1)},
+        "growing forests": {"row": grown, "level": level, "level d": level * columns_tried(d)},
         "final models": {"fit": final, "fit d C": final * narrow * classes},
         "scoring": {
             "row": new,

@@ -2,9 +2,9 @@
 
 One fifth of the rows is held out. The models of fraction 1 (five folds) train on up to four fifths of the rows, those
 of fractions 1/2, 1/4 and 1/8 on such parts of that, never on held-out rows: those then test a classifier that no choice
-made on them has touched. Models of quarters are trained first: learners that they show to be hopeless go no further.
-Of few rows all this is repeated with other folds and parts of the same free rows, since chance in the choice of folds
-then matters as much as chance in the rows.
+made on them has touched. Models of eighths and quarters are trained first: learners that they show to be hopeless go no
+further. Of few rows what has weight is trained again with other folds and parts of the same free rows, since chance in
+the choice of folds then matters as much as chance in the rows.
 """
 
 import warnings
@@ -23,7 +23,7 @@ from ..utils.checks import SEEDS
 from ..utils.parallel import Progress, Threads, Workers, no_warnings
 from .fold import Fold, Models, Unseen, log_probabilities
 from .learners import LIBRARY, ON_TREES, Learner
-from .pool import N_FOLDS, Stage
+from .pool import N_FOLDS, Pool, Stage
 from .race import survivors
 from .representation import Representation, View
 
@@ -47,7 +47,11 @@ __all__ = [
 # predictions for each row, by different models.
 N_MODELS = {1.0: N_FOLDS, 0.5: 2, 0.25: 4, 0.125: 4}
 STAGES = ((1.0, 0), (0.5, 0), (0.25, 0), (0.25, 1), (0.125, 0))  # fraction, and which prediction
-_RACE = 0.25  # models of this fraction decide which learners are trained on more rows
+# Models of these fractions decide which learners are trained on more rows: paired standard errors that are needed.
+_RACES = {0.125: 6.0, 0.25: 3.0}
+_PARTS = {0.125: "eighths", 0.25: "quarters"}
+_RACE_ROWS = 150  # of an eighth, to decide anything
+_LEAST_WEIGHT = 0.02  # share of the pool that a learner needs to be trained on other folds, too
 _SEEN = 5  # rows of each class that a limited training set keeps
 
 
@@ -209,34 +213,63 @@ def cross_fit(
     library = Library(
         n_classes, effort, seed, tuple((extra or {}).items()), representation=representation, groups=groups
     )
-    # What the models of quarters show to be hopeless is not trained on more rows.
-    first = [task for task in tasks if task.fraction == _RACE]
-    results, failures = _train(rows, y, library, first, "training on quarters", workers, progress)
-    left_behind: list[str] = []
-    if all(results):  # each has seen two classes at least
-        seen = gather(first, results, y, n_classes)
-        kept = {**survivors(seen, y, free, groups), **{name: [name] for name, _ in library.extra}}
-        left_behind = [learner for learner in dict.fromkeys(seen[0].learner) if learner not in kept]
-        library = replace(library, kept=kept)
-        results = [
-            {name: {s: found[name][s] for s in kept[name]} for name in found if name in kept} for found in results
+    results: dict[int, Scores] = {}
+    failures: set[str] = set()
+
+    def train(chosen: Sequence[int], stage: str) -> list[Scores]:
+        found, failed = _train(rows, y, library, [tasks[i] for i in chosen], stage, workers, progress)
+        results.update(zip(chosen, found, strict=True))
+        failures.update(failed)
+        return found
+
+    everyone: list[str] = []
+    for fraction, margin in _RACES.items():
+        chosen = [i for i, task in enumerate(tasks) if task.fraction == fraction]
+        if fraction == min(N_MODELS) and min(len(tasks[i].train) for i in chosen) < _RACE_ROWS:
+            continue
+        found = train(chosen, f"training on {_PARTS[fraction]}")
+        if all(found):  # each has seen two classes at least
+            seen = gather([tasks[i] for i in chosen], found, y, n_classes)
+            kept = survivors(seen, y, free, groups, margin)
+            everyone = everyone or list(dict.fromkeys(seen[0].learner))
+            library = replace(library, kept={**kept, **{name: [name] for name, _ in library.extra}})
+            del seen  # a copy of what these models said, of no more use
+    left_behind = [] if library.kept is None else [name for name in everyone if name not in library.kept]
+    train([i for i in range(len(tasks)) if i not in results], "training")
+    each = [gather(tasks, [results[i] for i in range(len(tasks))], y, n_classes)]
+    if repeats > 1:
+        # The models that predict the held-out rows are the same in all repeats: their rows are all that are free.
+        again = []
+        for repeat in range(1, repeats):
+            other = fold.copy()
+            other[free] = 1 + assign_parts(y[free], None if groups is None else groups[free], N_FOLDS - 1, rng)
+            again.append(_divide(y, groups, other, max_rows, rng, repeat)[1:])
+        library_again = replace(library, kept=_carriers(each[0], y, free, library))
+        more, failed = _train(
+            rows, y, library_again, [t for part in again for t in part], "training on other folds", workers, progress
+        )
+        failures |= failed
+        found_again = iter(more)
+        each += [
+            gather([tasks[0], *part], [results[0], *(next(found_again) for _ in part)], y, n_classes) for part in again
         ]
-        del seen  # a copy of what the quarters said, of no more use
-    # The models that predict the held-out rows are the same in all repeats: their rows are all that are free.
-    others = [[task for task in tasks if task.fraction != _RACE]]
-    for repeat in range(1, repeats):
-        again = fold.copy()
-        again[free] = 1 + assign_parts(y[free], None if groups is None else groups[free], N_FOLDS - 1, rng)
-        others.append(_divide(y, groups, again, max_rows, rng, repeat)[1:])
-    more, more_failures = _train(rows, y, library, [t for part in others for t in part], "training", workers, progress)
-    dropped = sorted(failures | more_failures)
+    dropped = sorted(failures)
     if dropped:
         warnings.warn(f"left out, because they failed: {'; '.join(dropped)}", BayesfloorWarning, stacklevel=3)
-    found, each = iter(more), []
-    for number, part in enumerate(others):
-        known = (first, results) if number == 0 else ([others[0][0]], [more[0]])
-        each.append(gather(known[0] + part, known[1] + [next(found) for _ in part], y, n_classes))
-    return CrossFit(each, fold, dropped, left_behind, library, first + others[0])
+    return CrossFit(each, fold, dropped, left_behind, library, tasks)
+
+
+def _carriers(stages: Sequence[Stage], y: Codes, free: RowNumbers, library: "Library") -> dict[str, list[str]]:
+    """Settings that have weight in the pool of any stage, by learner; the user's classifiers in any case."""
+    kept: dict[str, list[str]] = {}
+    for stage in stages:
+        pool = Pool.fit(stage, y, free)
+        carries = pool.weights >= _LEAST_WEIGHT * pool.weights.sum()
+        for j, is_carrier in zip(pool.chosen, carries, strict=True):
+            own = kept.setdefault(stage.learner[j], [])
+            if is_carrier and stage.names[j] not in own:
+                own.append(stage.names[j])
+    return {**{name: own for name, own in kept.items() if own}, **{name: [name] for name, _ in library.extra}}
 
 
 def _divide(
@@ -373,7 +406,8 @@ def gather(tasks: Sequence[Task], results: Sequence[Any], y: Codes, n_classes: i
     Where a training set has one class only, as small ones may have of rare classes, all predict that class.
     """
     usable = [len(np.unique(y[task.train])) > 1 for task in tasks]
-    keys = _common(tasks, results, usable, lambda fraction: fraction > min(N_MODELS))
+    is_larger = [task.fraction > min(N_MODELS) for task in tasks]
+    keys = _common(tasks, results, usable, lambda fraction: fraction > min(N_MODELS) or not any(is_larger))
     if not keys:
         raise DataError("no learner could be trained on every part of these rows: there are too few of some class")
     # What cannot be trained on an eighth of few rows is not taken from the larger stages for that.

@@ -10,7 +10,7 @@ from scipy.linalg import solve_triangular
 from scipy.special import log_softmax
 
 from .._types import Codes, Counts, Floats, RowNumbers
-from .extra_trees import Forest, columns_tried
+from .extra_trees import Forest
 
 __all__ = ["COMPONENTS", "WIDE", "Fold", "Models", "Scale", "Unseen", "from_scores", "log_probabilities"]
 
@@ -19,8 +19,7 @@ _LEAST = 1e-4  # no probability is below this: one learner's certainty must not 
 _FAR = 8.0  # standardized features are clipped here
 WIDE = 256  # beyond so many columns, methods that need distances or covariances work on principal components
 COMPONENTS, _LEADING = 128, 60
-_LEAF = 3  # rows of a leaf at least
-_TREES = {"fast": 25, "balanced": 40, "thorough": 200}
+_TREES = {"fast": 20, "balanced": 30, "thorough": 150}
 
 
 @dataclass(eq=False)
@@ -116,8 +115,7 @@ class Fold:
     @cached_property
     def forest(self) -> Forest:
         """Extremely randomised trees on the columns and the distances from the centre."""
-        tried = columns_tried(self.X.shape[1])
-        return Forest.grow(self.own.with_radial, self.y, _TREES[self.effort], _LEAF, tried, self.seed)
+        return Forest.grow(self.own.with_radial, self.y, _TREES[self.effort], self.seed)
 
 
 @dataclass(eq=False)

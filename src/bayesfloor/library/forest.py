@@ -17,7 +17,7 @@ from ..rows.blocks import Blocks, rows_at
 from ..rows.draws import Draws
 from ..utils.parallel import Progress, Threads, Workers
 from .cross_fit import STAGES, limit_fit_threads
-from .extra_trees import Forest, columns_tried
+from .extra_trees import Forest
 from .fold import log_probabilities
 from .learners import FOREST
 from .pool import Stage
@@ -86,16 +86,15 @@ class Forests:
         order = rng.permutation(self.size)
         sizes = [round(fraction * self.size) for fraction, _ in STAGES]
         parts = [order[copy * m : (copy + 1) * m] for m, (_, copy) in zip(sizes, STAGES, strict=True)]
-        tasks = [(np.sort(part), leaf) for part in parts for leaf in LEAVES]
-        logs = workers.map(_forest_logs, (self, rows), tasks, "growing forests", progress)
+        logs = workers.map(_forest_logs, (self, rows), [np.sort(part) for part in parts], "growing forests", progress)
         return [
             replace(
                 stage,
                 names=(*stage.names, *_SETTINGS),
                 learner=(*stage.learner, *(FOREST for _ in LEAVES)),
-                logs=np.concatenate([stage.logs, np.stack(logs[2 * i : 2 * i + 2])]),
+                logs=np.concatenate([stage.logs, own]),
             )
-            for i, stage in enumerate(stages)
+            for stage, own in zip(stages, logs, strict=True)
         ]
 
     def grow(self, name: str, threads: int, progress: Progress | None) -> tuple[Forest, Forest]:
@@ -107,7 +106,7 @@ class Forests:
 
     def logs(self, forest: Forest, X: Floats) -> Floats:
         """Log-probabilities of rows as the library sees them."""
-        return log_probabilities(forest.predict(X), forest.classes, self.n_classes)
+        return log_probabilities(forest.predict(X)[0], forest.classes, self.n_classes)
 
     def without_rows(self) -> "Forests":
         """The same without what trained them."""
@@ -115,12 +114,12 @@ class Forests:
 
 
 def _grow(forests: Forests, leaf: int, rows: RowNumbers) -> Forest:
-    X, y = forests.X[rows], forests.y[rows]
     with limit_fit_threads():
-        return Forest.grow(X, y, TREES[forests.effort], leaf, columns_tried(X.shape[1]), forests.seed)
+        return Forest.grow(forests.X[rows], forests.y[rows], TREES[forests.effort], forests.seed, leaf)
 
 
-def _forest_logs(forests: Forests, rows: Floats, task: tuple[RowNumbers, int]) -> NDArray[np.float32]:
-    """What a forest of some of the rows says about the sample."""
-    part, leaf = task
-    return forests.logs(_grow(forests, leaf, part), rows).astype(np.float32)
+def _forest_logs(forests: Forests, rows: Floats, part: RowNumbers) -> NDArray[np.float32]:
+    """What a forest of some of the rows says about the sample, by the size of its leaves."""
+    forest = _grow(forests, LEAVES[0], part)
+    logs = [log_probabilities(P, forest.classes, forests.n_classes) for P in forest.predict(rows, LEAVES)]
+    return np.stack(logs).astype(np.float32)

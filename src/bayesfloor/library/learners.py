@@ -13,7 +13,6 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from .._types import Codes, Floats
-from .extra_trees import Forest
 from .fold import COMPONENTS, WIDE, Fold, Models, Scale, Unseen, from_scores, log_probabilities
 from .kernel_ridge import kernel, laplace, squared_distances
 from .logistic import Logistic, fit_path
@@ -300,36 +299,23 @@ def _strongest_pairs(bins: Codes, y: Codes, n_classes: int) -> list[tuple[int, i
 # --- trees --------------------------------------------------------------------------------------------------
 
 
-_DEEP_TREES = {"fast": 12, "balanced": 20, "thorough": 100}
-_MOST_TRIED = 40  # columns at a split
-_OTHER_TREES = 99  # seeds apart from the trees that weigh columns
+_LEAVES = (1, 3, 10)  # rows: pure leaves where classes hardly overlap, larger ones where they do
 
 
 def trees(fold: Fold) -> Models:
-    """Extremely randomised trees."""
+    """Extremely randomised trees, grown to the end and pruned to leaves of several sizes."""
+    leaves = [leaf for leaf in _LEAVES if fold.wants(f"trees {leaf}")]
+    if not leaves:
+        return {}
+    forest, n_trees = fold.forest, len(fold.forest.trees)
 
-    def predict(unseen: Unseen) -> Floats:
-        P = np.exp(log_probabilities(fold.forest.predict(unseen.with_radial), fold.forest.classes, fold.n_classes))
-        return log_probabilities(0.98 * P + 0.02 * fold.prior)
-
-    return {"trees": predict}
-
-
-def deep_trees(fold: Fold) -> Models:
-    """Extremely randomised trees with pure leaves that try most columns at each split: structure finer than a leaf."""
-    A = fold.own.with_radial
-    kept = _columns_that_matter(fold, A.shape[1])
-    n_trees = _DEEP_TREES[fold.effort]
-    tried = min(_MOST_TRIED, A[:, kept].shape[1])
-    forest = Forest.grow(A[:, kept], fold.y, n_trees, 1, tried, fold.seed + _OTHER_TREES)
-
-    def predict(unseen: Unseen) -> Floats:
-        votes = n_trees * forest.predict(unseen.with_radial[:, kept])
-        P = np.zeros((len(votes), fold.n_classes))
-        P[:, forest.classes] = votes
+    def predict(unseen: Unseen, at: int) -> Floats:
+        means = unseen.once("trees", lambda: forest.predict(unseen.with_radial, leaves))
+        P = np.zeros((len(unseen.X), fold.n_classes))
+        P[:, forest.classes] = n_trees * means[at]
         return log_probabilities((P + fold.prior) / (n_trees + 1))
 
-    return {"deep trees": predict}
+    return {f"trees {leaf}": partial(predict, at=at) for at, leaf in enumerate(leaves)}
 
 
 def _columns_that_matter(fold: Fold, n_columns: int) -> Any:
@@ -394,16 +380,15 @@ LIBRARY: dict[str, Learner] = {
     "laplace": laplace,
     "interactions": interactions,
     "trees": trees,
-    "deep trees": deep_trees,
     "boosting": boosting,
     "network": network,
 }
 
 # Settings of all learners together, where every one of them applies.
-MOST_SETTINGS = {"fast": 44, "balanced": 48, "thorough": 48}
+MOST_SETTINGS = {"fast": 45, "balanced": 49, "thorough": 49}
 
 # Learners that need the trees of a fold, to predict or to weigh columns by.
-ON_TREES = ("weighted neighbours", "kernel", "trees", "deep trees", "boosting")
+ON_TREES = ("weighted neighbours", "kernel", "trees", "boosting")
 
 # Learners by the time that scoring a row takes, the longest first.
 SLOWEST = (
@@ -413,7 +398,6 @@ SLOWEST = (
     "kernel",
     "interactions",
     FOREST,
-    "deep trees",
     "trees",
     "boosting",
     "network",
@@ -426,7 +410,6 @@ KINDS = {
     **dict.fromkeys(("gaussian", "mixtures"), "densities"),
     **dict.fromkeys(("neighbours", "weighted neighbours"), "neighbours"),
     **dict.fromkeys(("kernel", "laplace", "kernel of patches", "kernel of pixels"), "kernels"),
-    **dict.fromkeys(("trees", "deep trees"), "trees"),
 }
 
 
