@@ -193,9 +193,7 @@ class Case:
             logs, y = (found["full"], found["half"]), found["y"]
         stages = [
             Stage(fraction, 0, tuple(names), tuple(learners), log)
-            for fraction, names, learners, log in zip(
-                (1.0, 0.5), about["names"], about["learners"], logs, strict=True
-            )
+            for fraction, names, learners, log in zip((1.0, 0.5), about["names"], about["learners"], logs, strict=True)
         ]
         known = {name: about["evidence"].get(name) for name in Evidence.__dataclass_fields__}
         floor = np.nan if about["floor"] is None else about["floor"]
@@ -393,8 +391,9 @@ def report(n_jobs: int) -> str:
             for sort, n in sorts.items()
         )
         + ". The stack was then fitted again without it. Changes are paired; ± is the standard error over tables or "
-        "families. A rise of the log-loss is relative to it, or to 0.1 if it is less. *Error of floors* is the mean absolute "
-        "error where the floor is known, by a rule fitted again without the table or family. CPU time is that of training and predicting, as a share of all learners'.",
+        "families. A rise of the log-loss is relative to it, or to 0.1 if it is less. *Error of floors* is the mean "
+        "absolute error where the floor is known, by a rule fitted again without the table or family. CPU time is that "
+        "of training and predicting, as a share of all learners'.",
         "",
         "## One learner left out",
         "",

@@ -1,4 +1,4 @@
-"""Which learners are worth training on more rows: decided once, by what models of a quarter of the rows have shown."""
+"""Which learners are worth training on more rows: decided by what models of an eighth and of a quarter have shown."""
 
 from collections.abc import Sequence
 
@@ -19,11 +19,11 @@ def survivors(
 ) -> dict[str, list[str]]:
     """Settings to go on with, by learner.
 
-    Learners are left behind, the worst first, whose log-loss is worse than the best learner's by more than
-    `surely` paired standard errors, as long as the pool of the quarter models does as well without them. Of the settings of a
-    learner those are left behind that are as much worse than its best one, but not the next more flexible one, which
-    more rows may favour. One learner of each kind stays, since structure that many rows show may look hopeless with
-    few, and so does everything where nothing beats the class shares.
+    Learners are left behind, the worst first, whose log-loss is worse than the best learner's by more than `surely`
+    paired standard errors, as long as the pool of these models does as well without them. Of the settings of a learner
+    those are left behind that are as much worse than its best one, but not the next more flexible one, which more rows
+    may favour. One learner of each kind stays, since structure that many rows show may look hopeless with few, and so
+    does everything where nothing beats the class shares.
 
     Parameters
     ----------
