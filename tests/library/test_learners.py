@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import bayesfloor as bf
-from bayesfloor.library.extra_trees import Forest
+from bayesfloor.library.extra_trees import Forest, columns_tried
 from bayesfloor.library.fold import Fold, Unseen
-from bayesfloor.library.learners import LIBRARY, additive, deep_trees, distance, gaussian, kernel, laplace, quadratic
+from bayesfloor.library.learners import LIBRARY, additive, gaussian, kernel, laplace, linear, quadratic, trees
 
 
 def fold_of(d: int, n: int = 400, seed: int = 0) -> tuple[Fold, np.ndarray]:
@@ -19,7 +19,7 @@ def fold_of(d: int, n: int = 400, seed: int = 0) -> tuple[Fold, np.ndarray]:
 @pytest.mark.parametrize("d", [3, 4])
 def test_learners_of_one_fold_do_not_share_their_columns(d):
     shared, X = fold_of(d)
-    for learner in (quadratic, additive, distance):
+    for learner in (quadratic, additive):
         alone, _ = fold_of(d)
         found, expected = learner(shared), learner(alone)
         for name in expected:
@@ -28,7 +28,7 @@ def test_learners_of_one_fold_do_not_share_their_columns(d):
 
 @pytest.mark.parametrize("d", [3, 4])
 def test_rows_outside_the_sample_are_scored_by_their_own_learner(use_learners, d):
-    use_learners("quadratic", "additive", "distance")
+    use_learners("quadratic", "additive")
     rng = np.random.default_rng(1)
     X = rng.normal(size=(900, d))
     y = (1.5 * np.sin(3 * X[:, 0]) + 1.5 * X[:, 1] * X[:, 2] + rng.normal(size=900) > 0).astype(int)
@@ -92,16 +92,96 @@ def test_kernels_solve_the_ridge_regression_they_are():
     np.testing.assert_allclose(np.exp(found["kernel 1.2 1"](Unseen(fold, X))), expected, atol=2e-4)
 
 
-def test_the_forest_is_as_good_as_scikit_learns():
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_forest_is_as_good_as_scikit_learns(n_classes):
     from sklearn.ensemble import ExtraTreesClassifier
 
-    X, y = bf.problems.get("mixture_10d").sample(3000, 0)
-    ours = Forest.grow(X[:1000], y[:1000], 100, 3, 3, 0)
-    theirs = ExtraTreesClassifier(100, min_samples_leaf=3, max_features=3, random_state=0).fit(X[:1000], y[:1000])
+    X, y = bf.problems.get("mixture_10d", n_classes=n_classes).sample(3000, 0)
+    ours = Forest.grow(X[:1000], y[:1000], 100, 0, 3)
+    tried = columns_tried(10)
+    theirs = ExtraTreesClassifier(100, min_samples_leaf=3, max_features=tried, random_state=0).fit(X[:1000], y[:1000])
     truth = np.arange(2000), y[1000:]
-    loss, expected = (-np.log(P[truth] + 1e-4) for P in (ours.predict(X[1000:]), theirs.predict_proba(X[1000:])))
+    loss, expected = (-np.log(P[truth] + 1e-4) for P in (ours.predict(X[1000:])[0], theirs.predict_proba(X[1000:])))
     assert abs((loss - expected).mean()) < 4 * (loss - expected).std() / np.sqrt(2000) + 0.01
-    np.testing.assert_allclose(ours.importances, theirs.feature_importances_, atol=0.03)
+    each = []  # importances of scikit-learn's trees, from splits of as many rows as ours count
+    for tree in (model.tree_ for model in theirs.estimators_):
+        impurity = tree.weighted_n_node_samples * tree.impurity
+        split = np.flatnonzero((tree.children_left >= 0) & (tree.n_node_samples >= 8))
+        gains = impurity[split] - impurity[tree.children_left[split]] - impurity[tree.children_right[split]]
+        each.append(np.bincount(tree.feature[split], gains, 10) / gains.sum())
+    noise = np.std(each, axis=0) * np.sqrt(2 / 100)  # of the difference of two means of 100 trees
+    assert (np.abs(ours.importances - np.mean(each, axis=0)) < 4 * noise + 0.005).all()
+
+
+def test_a_tree_is_what_its_nodes_say():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(300, 4)).astype(np.float32), rng.choice([0, 2, 5], 300)
+    X[:, 1], X[:, 2] = 7.0, X[:, 2] > 0  # a constant column, and one of two values
+    forest = Forest.grow(X, y, 5, 1, leaf=2)
+    P = np.zeros((2, 300, 3))
+    for tree in forest.trees:
+        size = tree.counts.sum(axis=1)
+        assert size.min() >= 2
+        assert (tree.column != 1).all()
+        for i, row in enumerate(X):
+            for k, leaf in enumerate((2, 20)):
+                node = 0
+                while tree.column[node] >= 0:
+                    is_left = row[tree.column[node]] <= tree.threshold[node]
+                    after = node + 1 if is_left else tree.right[node]
+                    if size[after] < leaf:
+                        break
+                    node = after
+                P[k, i] += tree.counts[node] / size[node] / 5
+        split = np.flatnonzero(tree.column >= 0)
+        np.testing.assert_array_equal(tree.counts[split], tree.counts[split + 1] + tree.counts[tree.right[split]])
+        np.testing.assert_array_equal(tree.counts[0], [(y == c).sum() for c in (0, 2, 5)])
+    np.testing.assert_allclose(forest.predict(X, (2, 20)), P, atol=1e-12)
+
+
+def test_trees_see_every_column_that_varies():
+    """Where most columns are constant, each split is drawn among the others."""
+    rng = np.random.default_rng(4)
+    X, y = np.zeros((500, 60)), rng.integers(2, size=500)
+    X[:, [7, 31]] = rng.normal(size=(500, 2)) + y[:, None]
+    forest = Forest.grow(X, y, 20, 0)
+    assert {int(c) for tree in forest.trees for c in tree.column} == {-1, 7, 31}
+    assert forest.importances[[7, 31]].sum() == pytest.approx(1)
+    assert Forest.grow(np.zeros((50, 3)), y[:50], 4, 0).importances.sum() == 0  # nothing can be split
+
+
+def test_gaussians_with_a_variance_for_each_column():
+    from scipy.stats import multivariate_normal
+
+    fold, X = fold_of(3)
+    Z, T = fold.own.standard, Unseen(fold, X).standard
+    rows = [Z[fold.y == c] for c in (0, 1)]
+    residuals = np.concatenate([part - part.mean(axis=0) for part in rows])
+    pooled = (residuals**2).sum(axis=0) / (fold.n - 2) + 1e-3
+    logs = [
+        multivariate_normal(
+            part.mean(axis=0), np.diag((part.var(axis=0, ddof=1) * len(part) + 4 * pooled) / (len(part) + 4))
+        ).logpdf(T)
+        for part in rows
+    ]
+    odds = np.stack(logs, axis=1) + np.log(fold.prior)
+    expected = np.exp(odds) / np.exp(odds).sum(axis=1, keepdims=True)
+    found = np.exp(gaussian(fold)["gaussian diagonal"](Unseen(fold, X)))
+    np.testing.assert_allclose(found, expected, atol=2e-4)
+
+
+def test_curves_are_drawn_of_columns_with_more_than_two_values():
+    fold, _ = fold_of(4)
+    X = fold.X.copy()
+    X[:, 1], X[:, 3] = X[:, 1] > 0, 5.0
+    assert Fold(X, fold.y, 2, 0).varied.tolist() == [0, 2]
+
+
+def test_linear_models_alone_stand_in_for_quadratic_ones_where_those_see_less():
+    few, _ = fold_of(4)
+    assert linear(few) == {}
+    assert list(linear(fold_of(300)[0])) == ["linear 0.01"]
+    assert len(linear(Fold(few.X, few.y, 2, 0, parts={"images": few.X}))) == 3
 
 
 @pytest.mark.parametrize("name", list(LIBRARY))
@@ -109,7 +189,7 @@ def test_a_setting_by_itself_is_the_same_as_among_all(name):
     fold, X = fold_of(4)
     everything = {setting: model(Unseen(fold, X)) for setting, model in LIBRARY[name](fold).items()}
     # Fits of a path start where the one before ended: they end as near to the least as they have to.
-    is_path = name in ("linear", "quadratic", "additive", "distance", "interactions")
+    is_path = name in ("linear", "quadratic", "additive")
     for setting, scores in everything.items():
         alone = Fold(fold.X, fold.y, 2, fold.seed, kept=frozenset([setting]))
         found = LIBRARY[name](alone)[setting](Unseen(alone, X))
@@ -145,7 +225,7 @@ def test_fully_grown_trees_know_classes_that_are_missing_in_a_fold():
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(80, 3)), rng.choice([0, 2], 80)
     fold = Fold(X, y, 3, 0)
-    P = np.exp(deep_trees(fold)["deep trees"](Unseen(fold, X)))
+    P = np.exp(trees(fold)["trees 1"](Unseen(fold, X)))
     np.testing.assert_allclose(P.sum(axis=1), 1)
     assert (P[:, 1] < 0.05).all()
     assert np.mean(P.argmax(axis=1) == y) == 1  # they remember their rows

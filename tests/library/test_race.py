@@ -31,9 +31,11 @@ def test_who_adds_nothing_to_the_pool_is_left_behind():
     rng = np.random.default_rng(0)
     odds, y = posteriors(rng)
     good, bad = odds + rng.normal(scale=0.3, size=N), odds + rng.normal(scale=6, size=N)
-    stages = [stage({("gaussian", "sphere"): good, ("mixtures", "mixtures"): bad, ("network", "network 4"): bad})] * 2
-    # Mixtures are of the same kind as Gaussians, the network is the only one of its kind.
-    assert survivors(stages, y, ROWS) == {"gaussian": ["sphere"], "network": ["network 4"]}
+    stages = [
+        stage({("additive", "additive 5"): good, ("quadratic", "quadratic 1"): bad, ("network", "network 4"): bad})
+    ] * 2
+    # Both of the first are linear models, the network is the only one of its kind.
+    assert survivors(stages, y, ROWS) == {"additive": ["additive 5"], "network": ["network 4"]}
 
 
 def test_who_is_worse_but_of_use_to_the_pool_goes_on():
@@ -41,17 +43,16 @@ def test_who_is_worse_but_of_use_to_the_pool_goes_on():
     odds, y = posteriors(rng)
     part = np.where(ROWS < N // 4, odds, 0)  # knows what the other does not
     other = np.where(ROWS < N // 4, 0, odds)
-    assert set(survivors([stage({("gaussian", "sphere"): other, ("mixtures", "mixtures"): part})] * 2, y, ROWS)) == {
-        "gaussian",
-        "mixtures",
-    }
+    assert set(
+        survivors([stage({("gaussian", "sphere"): other, ("quadratic", "quadratic 1"): part})] * 2, y, ROWS)
+    ) == {"gaussian", "quadratic"}
 
 
 def test_nobody_is_left_behind_in_noise():
     rng = np.random.default_rng(2)
     y = rng.integers(2, size=N)
-    told = {("gaussian", "sphere"): rng.normal(size=N), ("mixtures", "mixtures"): rng.normal(scale=9, size=N)}
-    assert survivors([stage(told)] * 2, y, ROWS) == {"gaussian": ["sphere"], "mixtures": ["mixtures"]}
+    told = {("gaussian", "sphere"): rng.normal(size=N), ("quadratic", "quadratic 1"): rng.normal(scale=9, size=N)}
+    assert survivors([stage(told)] * 2, y, ROWS) == {"gaussian": ["sphere"], "quadratic": ["quadratic 1"]}
 
 
 @pytest.mark.parametrize(
@@ -69,13 +70,13 @@ def test_rows_of_one_group_are_one_observation():
     groups = np.repeat(np.arange(40), N // 40)
     difference = np.random.default_rng(4).normal(size=40)
     worse = (difference - difference.mean() + 0.1)[groups]
-    assert _is_worse(worse, np.zeros(N), None)
-    assert not _is_worse(worse, np.zeros(N), groups)
-    assert _is_worse(worse + 1, np.zeros(N), groups)
+    assert _is_worse(worse, np.zeros(N), None, 3.0)
+    assert not _is_worse(worse, np.zeros(N), groups, 3.0)
+    assert _is_worse(worse + 1, np.zeros(N), groups, 3.0)
 
 
 def test_labels_of_held_out_rows_have_no_say(use_learners):
-    use_learners("linear", "additive", "distance", "gaussian", "neighbours")
+    use_learners("quadratic", "additive", "gaussian", "neighbours")
     X, y = bf.problems.get("gaussians_10d", shift=2).sample(800, 0)
     first = cross_fit(X, y, 2)
     assert first.left_behind
@@ -93,13 +94,13 @@ def test_labels_of_held_out_rows_have_no_say(use_learners):
 
 
 def test_left_behind_are_named_and_own_classifiers_go_on(use_learners):
-    use_learners("linear", "distance", "gaussian")
+    use_learners("neighbours", "weighted neighbours", "gaussian")
     from sklearn.dummy import DummyClassifier
 
     X, y = bf.problems.get("gaussians_10d", shift=2).sample(800, 0)
     result = bf.estimate(X, y, classifiers={"mine": DummyClassifier()}, n_jobs=1)
-    assert result.settings["left_behind"] == ["distance"]
-    assert {score.learner for score in result.learners} == {"linear", "gaussian", "mine"}
+    assert result.settings["left_behind"] == ["neighbours"]
+    assert {score.learner for score in result.learners} == {"weighted neighbours", "gaussian", "mine"}
 
 
 def test_kinds_are_of_learners_there_are():

@@ -176,8 +176,8 @@ def test_numbers_of_rows_are_mapped_once(result: FloorResult, table: SimpleNames
 
 @pytest.mark.usefixtures("without_pictures")
 def test_learners_that_were_left_behind_are_named(result: FloorResult) -> None:
-    page = render(replace(result, settings={**result.settings, "left_behind": ["distance", "linear"]}))
-    assert "where they were hopeless: distance, linear." in page
+    page = render(replace(result, settings={**result.settings, "left_behind": ["additive", "linear"]}))
+    assert "where they were hopeless: additive, linear." in page
     assert "hopeless" not in render(replace(result, settings={**result.settings, "left_behind": []}))
 
 

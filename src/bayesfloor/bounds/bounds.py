@@ -45,6 +45,8 @@ _FEW_DIMENSIONS = 10
 _SINGULAR = 1e-10
 # What it then gets added to its diagonal, as a part of the variance of all points.
 _RIDGE = 1e-6
+# Steps that comparing every pair of classes may take, and those that a pair takes besides the cube of its columns.
+_MOST_PAIRED, _PAIR_COST = 2e9, 1e5
 _REPAIRED = "; a covariance is singular and had to be repaired, so this bound says little"
 
 
@@ -322,6 +324,9 @@ def all_bounds(
 ) -> tuple[Bound, ...]:
     """Henze-Penrose, Cover-Hart, nearest neighbours, Bhattacharyya and Mahalanobis, from one search and one tree.
 
+    The last two compare every pair of classes. Where these are many and wide they would take longer than all else, and
+    are left out: call `bhattacharyya` and `mahalanobis` for them.
+
     Examples
     --------
     >>> rng = np.random.default_rng(0)
@@ -333,13 +338,11 @@ def all_bounds(
     sample = arrange(X, y, standardize=standardize)
     k = _check_k(k, sample)
     one, odd, even = _votes(sample, [1, k, k + 1], n_jobs)
-    return (
-        _henze_penrose(sample, n_jobs),
-        _cover_hart(sample, one),
-        _nearest_neighbour_bounds(sample, odd, even),
-        _bhattacharyya(sample),
-        _mahalanobis(sample),
-    )
+    bounds = (_henze_penrose(sample, n_jobs), _cover_hart(sample, one), _nearest_neighbour_bounds(sample, odd, even))
+    pairs, width = sample.n_classes * (sample.n_classes - 1) / 2, min(sample.points.shape)
+    if pairs * (width**3 + _PAIR_COST) > _MOST_PAIRED:
+        return bounds
+    return (*bounds, _bhattacharyya(sample), _mahalanobis(sample))
 
 
 def _votes(sample: Sample, ks: list[int], n_jobs: int | None) -> list[Votes]:

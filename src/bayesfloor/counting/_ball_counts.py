@@ -36,6 +36,7 @@ _TILE_COST = {"pair": 0.15, "feature": 0.02, "radius": 0.09}
 _TREE_COST = {"pair": 0.60, "feature": 0.15, "radius": 0.15}
 _TREE_FEATURES = 16
 _WHOLE_NODE_FEATURES = 5
+_LEAST_PER_TREE = 32  # rows of a class, on average, that a tree is worth its while for
 
 
 def ball_counts(
@@ -265,7 +266,7 @@ class BallCounter:
             return self.algorithm if d > 0 else "numpy"
         if d == 0 or (n_queries * n * (d + 8) < _SMALL and "numba" not in sys.modules):
             return "numpy"
-        if d > _TREE_FEATURES:
+        if d > _TREE_FEATURES or n < _LEAST_PER_TREE * self.n_classes:  # every tree meets every other one
             return "tiles"
         n_radii = len(squared_radii)
         pairs = n_queries * n * (0.5 if all_rows else 1.0)

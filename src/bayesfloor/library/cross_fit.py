@@ -21,7 +21,7 @@ from .._types import Codes, Floats, RowNumbers, Singles
 from ..errors import BayesfloorWarning, DataError
 from ..utils.checks import SEEDS
 from ..utils.parallel import Progress, Threads, Workers, no_warnings
-from .fold import Fold, Models, Unseen, log_probabilities
+from .fold import WIDE, Fold, Models, Unseen, log_probabilities
 from .learners import LIBRARY, ON_TREES, Learner
 from .pool import N_FOLDS, Pool, Stage
 from .race import survivors
@@ -336,17 +336,19 @@ def _train(
     progress: Progress | None,
 ) -> tuple[list[Scores], set[str]]:
     """What the learners say in each task, and which failed."""
-    # Two halves of each: more threads have something to do, and none is left with a long one at the end.
+    # Two parts of each: more threads have something to do, and none is left with a long one at the end. Of very many
+    # columns both would need principal components, which cost more than that gains.
     named = list(library.learners())
-    halves = [[name for name in named if name in ON_TREES], [name for name in named if name not in ON_TREES]]
+    parts = [[name for name in named if name in ON_TREES], [name for name in named if name not in ON_TREES]]
+    parts = parts if rows.columns.shape[1] <= WIDE else [named]
     # The longest first, so that no thread is left with one at the end.
     order = sorted(range(len(tasks)), key=lambda i: -len(tasks[i].train))
-    work = [(tasks[i], names) for i in order for names in halves]
-    found = workers.map(_score_unseen, (rows, y, library), work, stage, progress)
-    results: list[Scores] = [{} for _ in tasks]
-    for i, (first, _), (second, _) in zip(order, found[::2], found[1::2], strict=True):
-        both = {**first, **second}
-        results[i] = {name: both[name] for name in named if name in both}
+    work = [(i, names) for i in order for names in parts]
+    found = workers.map(_score_unseen, (rows, y, library), [(tasks[i], names) for i, names in work], stage, progress)
+    scores: list[Scores] = [{} for _ in tasks]
+    for (i, _), (own, _) in zip(work, found, strict=True):
+        scores[i].update(own)
+    results = [{name: own[name] for name in named if name in own} for own in scores]
     return results, set().union(*(failed for _, failed in found))
 
 

@@ -19,6 +19,7 @@ _LEAST = 1e-4  # no probability is below this: one learner's certainty must not 
 _FAR = 8.0  # standardized features are clipped here
 WIDE = 256  # beyond so many columns, methods that need distances or covariances work on principal components
 COMPONENTS, _LEADING = 128, 60
+_EXACT = 1_500  # rows and columns: of more, principal components are found by a randomized method
 _TREES = {"fast": 20, "balanced": 30, "thorough": 150}
 
 
@@ -81,6 +82,13 @@ class Fold:
     def scale(self) -> "Scale":
         """Mean and deviation of the columns."""
         return Scale.of(self.X)
+
+    @cached_property
+    def varied(self) -> RowNumbers:
+        """Standardized columns of more than two values: of two, any function is linear."""
+        Z = self.own.standard
+        is_end = np.equal(Z, Z.min(axis=0)) | np.equal(Z, Z.max(axis=0))
+        return np.flatnonzero(~is_end.all(axis=0))
 
     @cached_property
     def components(self) -> "Components | None":
@@ -203,7 +211,11 @@ class Components:
         """Of these rows. Signs do not matter to any learner, nor does the basis of equal eigenvalues."""
         mean = Z.mean(axis=0)
         Z, most = Z - mean, min(most, len(Z) - 1)
-        if len(Z) < Z.shape[1]:  # the smaller of the two matrices
+        if min(Z.shape) > _EXACT:
+            from sklearn.utils.extmath import randomized_svd
+
+            axes = randomized_svd(Z, most, n_iter=3, random_state=0)[2].T
+        elif len(Z) < Z.shape[1]:  # the smaller of the two matrices
             values, vectors = np.linalg.eigh(Z @ Z.T)
             leading = np.argsort(values)[::-1][:most]
             axes = Z.T @ (vectors[:, leading] / np.sqrt(np.maximum(values[leading], 1e-12 * values.max())))

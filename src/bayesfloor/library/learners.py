@@ -23,6 +23,7 @@ Learner = Callable[[Fold], Models]
 
 FOREST = "forest of many rows"  # joins the library where there are many rows
 _FAR = 8.0  # of squared distances from the centre, in units of their mean
+_MOST_MOMENTS = 1_000_000  # entries of the covariances of all classes: of more, classes are not given their own
 
 
 # --- linear models ------------------------------------------------------------------------------------------
@@ -48,22 +49,24 @@ def _standardize(fold: Fold, expanded: Callable[[Unseen], Floats], name: str) ->
 
 
 def linear(fold: Fold) -> Models:
-    """Logistic regression."""
+    """Logistic regression, where `quadratic` is not there or does not see all columns."""
+    wide = fold.X.shape[1] > WIDE
+    if not wide and not fold.parts:
+        return {}
     # Of very many columns the weaker penalties cost most and gain nothing.
-    penalties = (0.01, 0.3, 10.0) if fold.X.shape[1] <= WIDE else (0.01,)
-    return _logistic(fold, lambda unseen: unseen.scaled, penalties, "linear")
+    return _logistic(fold, lambda unseen: unseen.scaled, (0.01,) if wide else (0.01, 0.3, 10.0), "linear")
 
 
 def quadratic(fold: Fold) -> Models:
     """Logistic regression on squares, products (of up to ten columns) and the distance from the centre."""
-    d = fold.own.standard.shape[1]
+    d, bend = fold.own.standard.shape[1], fold.varied
     first, second = np.triu_indices(d, 1) if d <= 10 else (np.empty(0, int), np.empty(0, int))
 
     def expanded(unseen: Unseen) -> Floats:
         rows, radial = unseen.standard, unseen.radial
         products = np.clip(rows[:, first] * rows[:, second], -10, 10)
         distance = radial[:, :1] * d
-        parts = [rows, np.minimum(rows**2, 16), np.minimum(distance, _FAR * d), np.log(distance + 0.1 * d)]
+        parts = [rows, np.minimum(rows[:, bend] ** 2, 16), np.minimum(distance, _FAR * d), np.log(distance + 0.1 * d)]
         return np.hstack([*parts, np.minimum(radial[:, -1:], _FAR), products])
 
     return _logistic(fold, _standardize(fold, expanded, "quadratic"), (0.01, 0.3, 10.0), "quadratic")
@@ -71,31 +74,21 @@ def quadratic(fold: Fold) -> Models:
 
 def additive(fold: Fold) -> Models:
     """Logistic regression on curves of each column's ranks, and on hinges of the distance from the centre."""
-    Z, R = fold.own.standard, fold.own.radial
+    Z, R, bend = fold.own.standard, fold.own.radial, fold.varied
     if Z.shape[1] > 128:
         return {}
-    degree = 4 if Z.shape[1] <= 40 else 2
+    degree = 4 if len(bend) <= 40 else 2
     hinges = np.linspace(-1, 0.8, 10)
-    places, distances = _Ranks(Z), _Ranks(R)
+    places, distances = _Ranks(Z[:, bend]), _Ranks(R)
+    flat = np.setdiff1d(np.arange(Z.shape[1]), bend)
 
     def expanded(unseen: Unseen) -> Floats:
-        U, V = places.of(unseen.standard), distances.of(unseen.radial)
+        U, V = places.of(unseen.standard[:, bend]), distances.of(unseen.radial)
         legendre = [U, 1.5 * U**2 - 0.5, 2.5 * U**3 - 1.5 * U, (35 * U**4 - 30 * U**2 + 3) / 8][:degree]
         bends = [np.maximum(V - at, 0) for at in hinges]
-        return np.hstack([*legendre, np.log((1.02 - U) / (1.02 + U)) / 2, *bends])
+        return np.hstack([unseen.standard[:, flat], *legendre, np.log((1.02 - U) / (1.02 + U)) / 2, *bends])
 
     return _logistic(fold, _standardize(fold, expanded, "additive"), (0.02, 0.3, 5.0), "additive")
-
-
-def distance(fold: Fold) -> Models:
-    """Logistic regression on hinges of the distance from the centre alone."""
-    distances = _Ranks(fold.own.radial)
-    hinges = np.linspace(-1, 0.8, 20)
-
-    def bent(unseen: Unseen) -> Floats:
-        return np.hstack([np.maximum(distances.of(unseen.radial) - at, 0) for at in hinges])
-
-    return _logistic(fold, _standardize(fold, bent, "distance"), (1.0, 30.0), "distance")
 
 
 class _Ranks:
@@ -131,7 +124,7 @@ def gaussian(fold: Fold) -> Models:
         rows = residuals[fold.y == c]
         own.append(rows.T @ rows / max(counts[c] - 1, 1))
     weight = np.where(counts > 1, np.clip(d / np.maximum(counts, 1), 0.02, 0.7), 1.0)
-    variances = [(np.diag(S) * k + np.diag(pooled) * 4) / (k + 4) for S, k in zip(own, counts, strict=True)]
+    variances = np.stack([(np.diag(S) * k + np.diag(pooled) * 4) / (k + 4) for S, k in zip(own, counts, strict=True)])
     L = np.linalg.cholesky(shared)
     sizes = [np.trace(solve_triangular(L, solve_triangular(L, S, lower=True).T, lower=True)) / d for S in own]
     spheres = np.where(counts > 1, np.maximum(sizes, 0.05), 1.0)
@@ -161,14 +154,23 @@ def gaussian(fold: Fold) -> Models:
         volumes = d / 2 * np.log(scales)
         return partial(_density_scores, squared=squared, volumes=volumes, prior=fold.prior, heavy=heavy and d)
 
-    return {
+    def diagonal(unseen: Unseen) -> Floats:
+        T, precisions = unseen.standard, 1 / variances
+        constant = (means**2 * precisions).sum(axis=1)
+        return np.maximum(T**2 @ precisions.T - 2 * T @ (means * precisions).T + constant, 0)
+
+    found: Models = {
         "gaussian shared": alike(np.ones(fold.n_classes)),
-        "gaussian own": unlike([(1 - w) * S + w * shared for S, w in zip(own, weight, strict=True)]),
-        "gaussian half": unlike([0.4 * S + 0.6 * shared for S in own]),
-        "gaussian diagonal": unlike([np.diag(v) for v in variances]),
+        "gaussian diagonal": partial(
+            _density_scores, squared=diagonal, volumes=np.log(variances).sum(axis=1) / 2, prior=fold.prior
+        ),
         "sphere": alike(spheres),
         "sphere heavy": alike(spheres, heavy=True),
     }
+    if fold.n_classes * d**2 <= _MOST_MOMENTS:
+        found["gaussian own"] = unlike([(1 - w) * S + w * shared for S, w in zip(own, weight, strict=True)])
+        found["gaussian half"] = unlike([0.4 * S + 0.6 * shared for S in own])
+    return found
 
 
 def _density_scores(
@@ -178,36 +180,6 @@ def _density_scores(
     distances = squared(unseen)
     energy = (3 + heavy) / 2 * np.log1p(distances / 3) if heavy else distances / 2
     return from_scores(np.log(prior) - volumes - energy)
-
-
-def mixtures(fold: Fold) -> Models:
-    """A few Gaussians per class."""
-    from sklearn.mixture import GaussianMixture
-
-    Z = fold.own.standard
-    d = Z.shape[1]
-    if d > 30 or fold.n_classes > 10 or fold.counts.min() < 2:
-        return {}
-    models = []
-    for c, count in enumerate(fold.counts):
-        k = int(np.clip(count // (4 * d + 10), 1, 3))
-        model = GaussianMixture(
-            k,
-            covariance_type="full" if count > 4 * k * d else "diag",
-            reg_covar=0.03,
-            max_iter=25,
-            tol=1e-2,
-            init_params="k-means++",
-            random_state=fold.seed,
-        )
-        models.append(model.fit(Z[fold.y == c]))
-
-    def predict(unseen: Unseen) -> Floats:
-        return from_scores(
-            np.stack([m.score_samples(unseen.standard) + np.log(fold.prior[c]) for c, m in enumerate(models)], axis=1)
-        )
-
-    return {"mixtures": predict}
 
 
 # --- neighbours ---------------------------------------------------------------------------------
@@ -223,10 +195,12 @@ def weighted_neighbours(fold: Fold) -> Models:
     return _neighbours(fold, lambda unseen: unseen.weighted, "weighted neighbours")
 
 
-def _neighbours(fold: Fold, columns: Callable[[Unseen], Floats], name: str) -> Models:
+def _neighbours(
+    fold: Fold, columns: Callable[[Unseen], Floats], name: str, numbers: Sequence[int] = (5, 15, 45)
+) -> Models:
     from ..counting._nearest import nearest_labels
 
-    ks = [k for k in (5, 15, 45, 135) if k < fold.n // 3 and fold.wants(f"{name} {k}")]
+    ks = [k for k in numbers if k < fold.n // 3 and fold.wants(f"{name} {k}")]
     if not ks:
         return {}
     Z = columns(fold.own)
@@ -269,8 +243,10 @@ def interactions(fold: Fold) -> Models:
 
     best = list(pairs[0])
     return {
-        **_logistic(fold, cells, (0.05, 0.5), "cells"),
-        **_neighbours(fold, lambda unseen: np.ascontiguousarray(unseen.standard[:, best]), "neighbours in a pair"),
+        **_logistic(fold, cells, (0.05,), "cells"),
+        **_neighbours(
+            fold, lambda unseen: np.ascontiguousarray(unseen.standard[:, best]), "neighbours in a pair", (15,)
+        ),
     }
 
 
@@ -371,9 +347,7 @@ LIBRARY: dict[str, Learner] = {
     "linear": linear,
     "quadratic": quadratic,
     "additive": additive,
-    "distance": distance,
     "gaussian": gaussian,
-    "mixtures": mixtures,
     "neighbours": neighbours,
     "weighted neighbours": weighted_neighbours,
     "kernel": kernel,
@@ -385,7 +359,7 @@ LIBRARY: dict[str, Learner] = {
 }
 
 # Settings of all learners together, where every one of them applies.
-MOST_SETTINGS = {"fast": 45, "balanced": 49, "thorough": 49}
+MOST_SETTINGS = {"fast": 36, "balanced": 40, "thorough": 40}
 
 # Learners that need the trees of a fold, to predict or to weigh columns by.
 ON_TREES = ("weighted neighbours", "kernel", "trees", "boosting")
@@ -406,15 +380,14 @@ SLOWEST = (
 # What a learner is like: the race (race.py) leaves one of each kind. Those not named are kinds of their own: trees,
 # boosting, kernels and networks see with many rows what they do not with few.
 KINDS = {
-    **dict.fromkeys(("linear", "quadratic", "additive", "distance"), "linear models"),
-    **dict.fromkeys(("gaussian", "mixtures"), "densities"),
+    **dict.fromkeys(("linear", "quadratic", "additive"), "linear models"),
     **dict.fromkeys(("neighbours", "weighted neighbours"), "neighbours"),
     **dict.fromkeys(("kernel", "laplace", "kernel of patches", "kernel of pixels"), "kernels"),
 }
 
 
 # Learners whose settings are a path from the least to the most flexible.
-_PATHS = ("linear", "quadratic", "additive", "distance", "laplace", "network", "sparse linear")
+_PATHS = ("linear", "quadratic", "additive", "laplace", "network", "sparse linear")
 
 
 def steps(learner: str, settings: Sequence[str]) -> list[list[str]]:

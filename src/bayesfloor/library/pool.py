@@ -15,6 +15,7 @@ N_FOLDS = 5
 _POOL_ROWS = 20_000  # rows that decide the weights of the pool
 _PENALTY, _SHIFT_PENALTY = 1e-3, 0.01
 _STEPS, _TOLERANCE = 50, 1e-7  # of Newton's method
+_MOST_SHIFTED = 50  # classes: shifts of more would cost their square, and each has few rows to learn from
 _LENGTHS = tuple(0.5**i for i in range(30))
 
 
@@ -49,7 +50,7 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Which setting of each learner, its weight, and a shift per class."""
+    """Which setting of each learner, its weight, and a shift per class; of very many classes none is shifted."""
 
     chosen: tuple[int, ...]
     weights: Floats
@@ -68,7 +69,7 @@ class Pool:
         chosen = tuple(best.values())
         T = _centre(stage.logs[np.ix_(np.array(chosen), rows)])
         theta = _weigh(T, truth)
-        return cls(chosen, theta[: len(chosen)], theta[len(chosen) :])
+        return cls(chosen, theta[: len(chosen)], theta[len(chosen) :] if len(theta) > len(chosen) else np.zeros(1))
 
     def predict(self, stage: Stage, rows: RowNumbers) -> Floats:
         """Pooled probabilities of these rows."""
@@ -102,24 +103,26 @@ def _weigh(T: Floats, truth: Codes) -> Floats:
     """
     k, n, n_classes = T.shape
     flat, at = T.reshape(k, -1), np.arange(n)
-    ridge = np.concatenate([np.full(k, _PENALTY), np.full(n_classes, _SHIFT_PENALTY)])
+    n_shifts = n_classes if n_classes <= _MOST_SHIFTED else 0
+    ridge = np.concatenate([np.full(k, _PENALTY), np.full(n_shifts, _SHIFT_PENALTY)])
 
     def loss(theta: Floats) -> tuple[float, Floats]:
-        logs = log_softmax((theta[:k] @ flat).reshape(n, n_classes) + theta[k:], axis=1)
+        scores = (theta[:k] @ flat).reshape(n, n_classes)
+        logs = log_softmax(scores + theta[k:] if n_shifts else scores, axis=1)
         return float(-logs[at, truth].mean() + ridge @ theta**2 / 2), np.exp(logs)
 
-    theta = np.concatenate([np.full(k, 1 / k), np.zeros(n_classes)])
+    theta = np.concatenate([np.full(k, 1 / k), np.zeros(n_shifts)])
     value, P = loss(theta)
     for _ in range(_STEPS):
         residual = P.copy()
         residual[at, truth] -= 1
-        slope = np.concatenate([flat @ residual.ravel(), residual.sum(axis=0)]) / n + ridge * theta
+        slope = np.concatenate([flat @ residual.ravel(), residual.sum(axis=0)[:n_shifts]]) / n + ridge * theta
         is_held = (theta <= 0) & (slope > 0)
         is_held[k:] = False
         free = np.flatnonzero(~is_held)
         if np.abs(slope[free]).max(initial=0.0) < _TOLERANCE:
             break
-        curvature = _curvature(T, P)[np.ix_(free, free)] + np.diag(ridge[free])
+        curvature = _curvature(T, P, n_shifts)[np.ix_(free, free)] + np.diag(ridge[free])
         step = np.zeros(len(theta))
         step[free] = np.linalg.solve(curvature, slope[free])
         for length in _LENGTHS:
@@ -134,13 +137,15 @@ def _weigh(T: Floats, truth: Codes) -> Floats:
     return theta
 
 
-def _curvature(T: Floats, P: Floats) -> Floats:
+def _curvature(T: Floats, P: Floats, n_shifts: int) -> Floats:
     """Second derivatives of the log-loss by weights and shifts."""
     k, n, n_classes = T.shape
     weighted = T * P
     means = weighted @ np.ones(n_classes)  # a product: sums over a short last axis are slow
-    H = np.empty((k + n_classes, k + n_classes))
+    H = np.empty((k + n_shifts, k + n_shifts))
     H[:k, :k] = weighted.reshape(k, -1) @ T.reshape(k, -1).T - means @ means.T
+    if not n_shifts:
+        return H / n
     H[:k, k:] = weighted.sum(axis=1) - means @ P
     H[k:, :k] = H[:k, k:].T
     H[k:, k:] = np.diag(P.sum(axis=0)) - P.T @ P
