@@ -117,8 +117,8 @@ def estimate(
     confidence_level : float
         Of interval and ceiling.
     random_state : int, RandomState or None
-        Same seed, same answer, whatever the number of threads and the order of rows and classes (up to 65,536 rows:
-        beyond, the sample is drawn by row numbers). None and a RandomState draw a seed: `result.settings` has it.
+        Same seed, same answer, whatever the number of threads and the order of rows, columns and classes (beyond 65,536
+        rows the sample is drawn by row numbers; pixels and sparse columns have their places). None and a RandomState draw a seed: `result.settings` has it.
     n_jobs : int, optional
         Threads; None means all cores.
     progress : callable, optional
