@@ -118,7 +118,8 @@ def estimate(
         Of interval and ceiling.
     random_state : int, RandomState or None
         Same seed, same answer, whatever the number of threads and the order of rows, columns and classes (beyond 65,536
-        rows the sample is drawn by row numbers; pixels and sparse columns have their places). None and a RandomState draw a seed: `result.settings` has it.
+        rows the sample is drawn by row numbers; pixels and sparse columns have their places). None and a RandomState
+        draw a seed: `result.settings` has it.
     n_jobs : int, optional
         Threads; None means all cores.
     progress : callable, optional
