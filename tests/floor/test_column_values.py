@@ -89,7 +89,8 @@ def test_copies_that_carry_everything_together_are_not_useless() -> None:
     y = ((a * b > 0) ^ (rng.random(800) < 0.1)).astype(int)
     names = ["a", "a again", "b", "b again", "noise"]
     X = np.column_stack([a, a + 0.02 * rng.normal(size=800), b, b + 0.02 * rng.normal(size=800), rng.normal(size=800)])
-    values = bf.column_values(pd.DataFrame(X, columns=names), y, **FAST)
+    # Five intervals that hold together.
+    values = bf.column_values(pd.DataFrame(X, columns=names), y, confidence_level=0.99, **FAST)
     assert all(values[name].loss_interval.low == 0 for name in names), "none is missed by itself"
     useless = set(values.named("useless"))
     assert not useless >= {"a", "a again"}
@@ -171,6 +172,7 @@ def test_intervals_of_small_losses_are_narrow() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("whole_library")
 @pytest.mark.parametrize("name", list(column_problems.PROBLEMS))
 def test_losses_are_held(name: str) -> None:
     held = total = 0
@@ -190,7 +192,7 @@ def frame() -> pd.DataFrame:
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 400)
     colour = np.array(["red", "green", "blue"])[rng.integers(0, 3, 400)]
-    size = rng.normal(size=400) + 2 * y
+    size = rng.normal(size=400) + 3 * y
     return pd.DataFrame({"size": size, "colour": colour, "one": 7, "label": np.where(y, "yes", "no")})
 
 

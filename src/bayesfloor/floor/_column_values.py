@@ -111,9 +111,10 @@ def column_values(
         units = _units(rows, sources, left_out, asked)
         result, learned, sample = estimate_rows(rows, request, Run())
         result = replace(result, index=rows.index)
-        found = _in_sample(units, sample)
+        seen = sample.columns[learned.arrangement.columns]
+        names = [rows.names[int(column)] for column in seen]
         workers = Threads(n_threads(n_jobs))
-        return _Values.of(result, learned, sample, rows, request).all(found, _names(rows, sample), workers)
+        return _Values.of(result, learned, sample, rows, request).all(_in_order(units, seen), names, workers)
 
 
 # --- which columns -----------------------------------------------------------------------------------------
@@ -201,15 +202,11 @@ def _unit_name(column: Any, every: Sequence[str]) -> str:
     return every[int(column)] if isinstance(column, int | np.integer) else str(column)
 
 
-def _in_sample(units: Mapping[str, Sequence[int]], sample: Sample) -> Units:
-    """Places among the columns that vary in the sample."""
-    at = {int(column): place for place, column in enumerate(sample.columns)}
+def _in_order(units: Mapping[str, Sequence[int]], columns: RowNumbers) -> Units:
+    """Places among the columns that were learned from, in their order."""
+    at = {int(column): place for place, column in enumerate(columns)}
     found = {name: np.array([at[p] for p in own if p in at], dtype=np.int64) for name, own in units.items()}
     return {name: own for name, own in found.items() if len(own)}
-
-
-def _names(rows: LabelledRows, sample: Sample) -> list[str]:
-    return [rows.names[int(column)] for column in sample.columns]
 
 
 # --- what they are worth -------------------------------------------------------------------------------------

@@ -170,7 +170,7 @@ def compare_features(
         raise DataError(
             f"{len(old.numbers):,} rows are more than the {LARGE:,} that are compared row by row: take a sample"
         )
-    both = validate(_in_order(np.hstack([old.X, new.X])), old.y)
+    both = validate(np.hstack([old.X, new.X]), old.y)
     codes = None if old.groups is None else check_groups(old.groups, both.n_samples)
     kept_rows = rows_of(both, codes).without_copies(request.seed, np.ones(both.X.shape[1], dtype=bool), None)
     assert kept_rows.data is not None
@@ -234,11 +234,6 @@ def _numbers(name: str, X: Any, y: Any, groups: Any) -> _Side:
     if numbers is None:
         numbers = np.arange(len(found.X)) if found.labelled is None else found.labelled
     return _Side(found.X, found.names, found.y, found.groups, (*notes, *found.notes), numbers)
-
-
-def _in_order(X: Floats) -> Floats:
-    """Columns by their values, so that neither the order of the two sets nor that of the rows matters."""
-    return np.ascontiguousarray(X[:, np.argsort(column_keys(np.sort(X, axis=0)), kind="stable")])
 
 
 def _labelled(data: Dataset, like: LabelledRows) -> LabelledRows:

@@ -117,8 +117,9 @@ def estimate(
     confidence_level : float
         Of interval and ceiling.
     random_state : int, RandomState or None
-        Same seed, same answer, whatever the number of threads and the order of rows and classes (up to 65,536 rows:
-        beyond, the sample is drawn by row numbers). None and a RandomState draw a seed: `result.settings` has it.
+        Same seed, same answer, whatever the number of threads and the order of rows, columns and classes (beyond 65,536
+        rows the sample is drawn by row numbers; pixels and sparse columns have their places). None and a RandomState
+        draw a seed: `result.settings` has it.
     n_jobs : int, optional
         Threads; None means all cores.
     progress : callable, optional
@@ -296,7 +297,7 @@ def _grow_forests(
     if not m or draws is None or rows.raw is not None:
         return trained, None
     arrangement = trained.arrangement
-    view = partial(_view, columns=sample.columns, standard=arrangement.standard)
+    view = partial(_view, columns=sample.columns[arrangement.columns], standard=arrangement.standard)
     forests = Forests.draw(blocks, sample.numbers, m, view, arrangement.codes, draws, request.effort)
     # They are grown again sooner than they are stored.
     stages = forests.join(trained.fitted.stages, trained.rows, workers.without_pieces(), request.progress)
@@ -328,7 +329,8 @@ def _score(
         P = np.round(learned.posterior(), DIGITS)
         return ArrayBlocks(P, data.labels, data.n_classes, block_rows=len(P)), [sample.numbers]
     threads = n_threads(request.n_jobs)
-    scorer = Scorer.of(learned, sample.columns, sample.numbers, forests, threads, request.progress, rows.raw)
+    columns = sample.columns[learned.arrangement.columns]
+    scorer = Scorer.of(learned, columns, sample.numbers, forests, threads, request.progress, rows.raw)
     # Pieces are files here: what is scored on a cluster stays there.
     work = scorer if pieces is None or rows.client is not None else _keep_scores(scorer, pieces)
     return rows.blocks.derive(work, data.n_classes, "scoring", request.progress), scorer.used

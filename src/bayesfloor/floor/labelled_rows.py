@@ -105,11 +105,11 @@ class LabelledRows:
             return replace(self, n_repeated=n_repeated)
         order, whole = np.arange(n), self.data if draws is None else None
         if whole is not None:
-            arrangement = Arrangement.of(whole, self.groups)
+            arrangement = Arrangement.of(whole, self.groups, as_given=self.raw is not None)
             order, draws = arrangement.order.copy(), Draws(seed, arrangement.digest)
             # Near-copies are there in the order they came in. In each record's places they go by their values.
-            own = records[order]
-            order[np.argsort(own, kind="stable")] = order[np.lexsort((row_keys(whole.X[order]), own))]
+            own, keys = records[order], row_keys(whole.X[:, arrangement.columns])
+            order[np.argsort(own, kind="stable")] = order[np.lexsort((keys[order], own))]
         assert draws is not None
         kept = np.sort(order[one_of_each(records[order], draws.rng("copies"))])
         groups = self.groups

@@ -35,7 +35,7 @@ class Scorer:
     ----------
     standard : Standard
     columns : ndarray
-        Columns that are used.
+        Columns that are used, by place, in the order that models have them in.
     models : list of (function, weight)
     fold : Fold
         What they were trained on.
@@ -136,7 +136,9 @@ class Scorer:
     def _view(self, part: Part, rows: RowNumbers) -> View:
         """Rows of a block as the library sees them."""
         if self.encoder is None or self.raw is None:
-            return View(near_points(self.standard, part.X[np.ix_(rows, self.columns)]))
+            near = near_points(self.standard, part.X[np.ix_(rows, self.columns)])
+            given = "given" in self.fold.parts
+            return View(near, {"given": near.take(np.argsort(self.columns), axis=1)} if given else {})
         return self.encoder.apply(self.raw[part.start + rows].rows, Threads(1), None)
 
     def _of_new(self, view: View, trained: NDArray[np.bool_]) -> Floats:

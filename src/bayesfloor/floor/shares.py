@@ -104,7 +104,7 @@ def drift(labels: Codes, dates: Mapping[str, Floats], groups: Codes | None = Non
         return "the order of the rows"
     # Rows of one date in an order that knows nothing of their labels.
     shuffled = np.random.default_rng(0).permutation(len(counted))
-    for name, values in dates.items():
+    for name, values in sorted(dates.items()):
         if _shares_change(own[np.lexsort((shuffled, values[counted]))]):
             return name
     return None

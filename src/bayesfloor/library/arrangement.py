@@ -1,4 +1,4 @@
-"""What is asked for, settled: refusals before any work, an order of rows and classes, groups, classifiers by name."""
+"""What is asked for, settled: refusals before any work, an order of rows, columns and classes, groups, classifiers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from ..counting._ball_counts import group_codes
 from ..errors import DataError, DataTypeError, ParameterError
 from ..rows.blocks import LARGE, reference_rows
 from ..rows.dataset import Dataset
-from ..rows.keys import digest, row_keys
+from ..rows.keys import column_order, digest, row_keys
 from ..rows.labels import plain, refuse_measurements
 from ..rows.scaling import Standard, class_keys, order_by_content
 from .learners import FOREST, LIBRARY
@@ -101,14 +101,16 @@ def check_size(data: Dataset) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Arrangement:
-    """Rows and classes in an order that depends on their content alone, not on units or names.
+    """Rows, columns and classes in an order that depends on their content alone, not on units or names.
 
     Attributes
     ----------
+    columns : ndarray
+        Order of the columns: see `rows.keys.column_order`.
     standard : Standard
-        Medians and deviations of the columns.
+        Medians and deviations of the columns, in this order.
     near : ndarray
-        Standardized rows, in the order they came in.
+        Standardized rows, in the order they came in; their columns are in order.
     order : ndarray
         Of the rows.
     codes : ndarray
@@ -117,6 +119,7 @@ class Arrangement:
         Of rows and classes.
     """
 
+    columns: RowNumbers
     standard: Standard
     near: Floats
     order: RowNumbers
@@ -124,12 +127,14 @@ class Arrangement:
     digest: int
 
     @classmethod
-    def of(cls, data: Dataset, groups: Codes | None = None) -> "Arrangement":
-        """Of the rows of `data`; equal ones by their groups."""
+    def of(cls, data: Dataset, groups: Codes | None = None, *, as_given: bool = False) -> "Arrangement":
+        """Of the rows of `data`, equal ones by their groups; `as_given`: columns stay where they are."""
         X = data.X if len(data.X) <= LARGE else data.X[reference_rows(len(data.X))]
         standard = Standard.of(X, unit_variance=True)
         points = standard.apply(data.X)
         near = np.clip(points, -_FAR, _FAR)
+        columns = np.arange(near.shape[1]) if as_given else column_order(near, data.labels)
+        standard, points, near = standard[columns], points.take(columns, axis=1), near.take(columns, axis=1)
         spread = ((near - near.mean(axis=0)) ** 2).sum(axis=1)
         mean_spread = np.bincount(data.labels, weights=spread) / np.bincount(data.labels)
         keys = row_keys(np.round(near, 6))  # rounded: in other units the last bits differ
@@ -137,7 +142,8 @@ class Arrangement:
         by_content = np.lexsort((of_class, np.round(mean_spread / mean_spread.max(), 6), data.class_counts))
         codes = np.argsort(by_content)
         own = codes[data.labels]
-        return cls(standard, near, order_by_content(points, own, data.n_classes, groups), codes, digest(keys, own))
+        order = order_by_content(points, own, data.n_classes, groups)
+        return cls(columns, standard, near, order, codes, digest(keys, own))
 
     @property
     def back(self) -> RowNumbers:

@@ -22,7 +22,7 @@ __all__ = ["Learned", "Trained", "reweight", "train"]
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """The library trained on rows at hand, in their order by content; classes by their content, too.
+    """The library trained on rows at hand, in their order by content; columns and classes by their content, too.
 
     Attributes
     ----------
@@ -121,8 +121,11 @@ def train(
     `arrangement` is that of another table with the same rows: its order of rows and classes, and its draws. With `raw`
     rows, columns are learned from those of them that are not held out; `data.X` only tells rows apart.
     """
-    own = Arrangement.of(data, groups)
-    arrangement = own if arrangement is None else replace(arrangement, standard=own.standard, near=own.near)
+    own = Arrangement.of(data, groups, as_given=raw is not None)
+    if arrangement is None:
+        arrangement = own
+    else:
+        arrangement = replace(arrangement, columns=own.columns, standard=own.standard, near=own.near)
     draws = Draws(seed, arrangement.digest)
     order, codes = arrangement.order, arrangement.codes
     labels = codes[data.labels[order]]
@@ -132,7 +135,10 @@ def train(
     fold = assign_folds(labels, in_groups, rng)
     representation = None if raw is None else raw.representation
     if raw is None:
-        view, encoder = View(arrangement.near[order]), None
+        near = arrangement.near[order]
+        # Those of the user may choose columns by place.
+        given = {"given": near.take(np.argsort(arrangement.columns), axis=1)} if classifiers else {}
+        view, encoder = View(near, given), None
     else:
         _check_names(classifiers, raw)
         view, encoder = _encode(raw[order], np.flatnonzero(fold != 0), draws, workers.without_pieces(), progress)

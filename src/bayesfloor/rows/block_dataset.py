@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._types import Codes, Floats, Mask
+from .._types import Codes, Floats, Keys, Mask
 from ..utils.parallel import Progress
 from .blocks import BLOCK_ROWS, LARGE, ArrayBlocks, Blocks, Part, class_counts, reference_rows, rows_at
 from .cluster import is_dask
 from .copies import copies_in_blocks, varying
 from .dataset import Dataset, dataset_of, validate
-from .keys import column_keys, digest, first_occurrence, row_keys
+from .keys import column_digests, column_keys, digest, first_occurrence, row_keys
 from .labels import check_class_sizes
 
 __all__ = ["block_dataset", "block_digest", "chosen_columns", "fingerprint", "open_blocks", "varying_columns"]
@@ -99,8 +99,12 @@ def varying_columns(blocks: Blocks) -> Mask:
 
 
 def block_digest(blocks: Blocks, varies: Mask) -> int:
-    """One number for all rows and classes; it depends neither on their order nor on how they are cut into blocks."""
-    return int(blocks.total(partial(_digest, varies=varies))) % 2**64
+    """One number for all rows and classes.
+
+    It depends neither on the order of rows and columns nor on how they are cut into blocks.
+    """
+    columns = blocks.total(partial(_digests, varies=varies))
+    return digest(columns, np.zeros(len(columns), dtype=np.int64))
 
 
 def fingerprint(blocks: Blocks, groups: Codes | None = None) -> str:
@@ -115,8 +119,8 @@ def chosen_columns(part: Part, chosen: Mask) -> Floats:
     return np.ascontiguousarray(part.X[:, chosen])
 
 
-def _digest(part: Part, varies: Mask) -> int:
-    return digest(row_keys(varying(part, varies)), part.codes)
+def _digests(part: Part, varies: Mask) -> Keys:
+    return column_digests(varying(part, varies), part.codes)
 
 
 def _positional_digest(part: Part, groups: Codes | None) -> int:

@@ -4,7 +4,7 @@ Medians do not depend on the order of the rows, and the scale is rounded because
 those bits would decide ties at a radius.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +90,12 @@ class Standard:
     def unit(self) -> float:
         """Length of one unit of the points in the units of the columns; 1 if each has its own."""
         return 1.0 if self.unit_variance or not len(self.medians) else float(np.ldexp(1.0, self._exponent))
+
+    def __getitem__(self, columns: RowNumbers) -> "Standard":
+        """Of these columns, in this order."""
+        return replace(
+            self, shifts=self.shifts[columns], medians=self.medians[columns], deviations=self.deviations[columns]
+        )
 
     def apply(self, X: Floats) -> Floats:
         """Points."""
