@@ -530,7 +530,7 @@ def image_report(n_jobs: int) -> str:
         "",
         "Written by `python benchmarks/ablation.py images`: as ablation.md, on "
         f"{len(found)} samples of images that nobody here made ({IMAGE_SAMPLES} of each size). Changes are paired; ± "
-        "is the standard error over samples. A rise of the log-loss is relative to it, or to 0.1 if it is less; by data "
+        "is the standard error over samples. A rise of the log-loss is relative to it, or to 0.1 if less; by data "
         "and size it is the mean of its samples.",
     ]
     for title, present in (("One learner left out", everyone), ("Moved templates, and one more, left out", fewer)):

@@ -111,6 +111,8 @@ class Regression:
         Products of the kernel's columns over all rows, and the kernel between landmarks.
     products : ndarray of shape (m, C)
         Of its columns and the targets.
+    sums : ndarray of shape (m,)
+        Of its columns.
     """
 
     kernel: Kernel
@@ -120,30 +122,31 @@ class Regression:
     gram: Floats
     penalty: Floats | Singles
     products: Floats
+    sums: Floats
 
     @classmethod
     def of(cls, kernel: Kernel, rows: Floats | Singles, targets: Floats, mean: Floats) -> "Regression":
         """Of these targets."""
         m = len(kernel.landmarks)
-        gram, products = np.zeros((m, m)), np.zeros((m, targets.shape[1]))
+        gram, products, sums = np.zeros((m, m)), np.zeros((m, targets.shape[1])), np.zeros(m)
         for block in blocks(len(rows)):
             K = kernel.at(rows[block])
             gram += K.T @ K  # half the work, as numpy sees; scipy's routines for it would hold Python's lock
             products += K.T @ (targets[block] - mean)
-        return cls(kernel, rows, targets, mean, gram, kernel.at(kernel.landmarks), products)
+            sums += K.sum(axis=0)
+        return cls(kernel, rows, targets, mean, gram, kernel.at(kernel.landmarks), products, sums)
 
     @classmethod
     def at_all(cls, kernel: Kernel, targets: Floats, mean: Floats) -> "Regression":
         """The same where every row is a landmark: with less work, K (K + ridge) being the matrix otherwise."""
         K, rows = kernel.at(kernel.landmarks), kernel.landmarks
-        return cls(kernel, rows, targets, mean, K.astype(np.float64), np.eye(len(K)), targets - mean)
+        return cls(kernel, rows, targets, mean, K.astype(np.float64), np.eye(len(K)), targets - mean, K.sum(axis=0))
 
     def centred(self) -> tuple["Regression", Floats]:
         """Of the kernel less its mean over the rows, so that no ridge holds the level down; and that mean."""
-        n = len(self.rows)
-        centre = np.asarray(sum(self.kernel.at(self.rows[block]).sum(axis=0) for block in blocks(n)) / n)
+        centre = self.sums / len(self.rows)
         products = self.products - np.outer(centre, (self.targets - self.mean).sum(axis=0))
-        return replace(self, gram=self.gram - n * np.outer(centre, centre), products=products), centre
+        return replace(self, gram=self.gram - np.outer(self.sums, centre), products=products), centre
 
     def with_targets(self, targets: Floats) -> "Regression":
         """The same of other targets."""
@@ -167,7 +170,7 @@ class Regression:
         raise LinAlgError("the kernel matrix is singular")
 
 
-def solve_lower(L: Floats, B: Floats) -> Floats:
+def solve_lower(L: Floats, B: Floats | Singles) -> Floats:
     """Solution X of L X = B with L lower triangular; unlike scipy's, it leaves Python's lock to other threads.
 
     Examples
@@ -222,7 +225,8 @@ _SHARPNESS = 4.0  # responses lie between 0 and 1: as logarithms they would hard
 
 def kernel(fold: Fold) -> Models:
     """Ridge regression of the class indicators on a Gaussian kernel in weighted columns, several widths."""
-    Z, found = fold.own.weighted, {}
+    Z = fold.own.weighted
+    found: Models = {}
     landmarks = Z[_some(fold, n_landmarks(*fold.X.shape))]
     for width in _WIDTHS:
         ridges = {f"kernel {width:g} {ridge:g}": ridge for ridge in _RIDGES}
