@@ -250,10 +250,10 @@ def laplace(fold: Fold) -> Models:
     Z, targets = fold.own.standard, np.eye(fold.n_classes)[fold.y]
     at = _some(fold, MOST_CENTRES)
     kernel = Kernel.of(Z[at], _LAPLACE_WIDTH, is_laplace=True)
-    is_at_all = len(at) == fold.n
-    regression = (
-        Regression.at_all(kernel, targets, fold.prior) if is_at_all else Regression.of(kernel, Z, targets, fold.prior)
-    )
+    if len(at) == fold.n:
+        regression = Regression.at_all(kernel, targets, fold.prior)
+    else:
+        regression = Regression.of(kernel, Z, targets, fold.prior)
     settings = {name: (regression.solve(ridge).coefficients, fold.prior, _read_sharp) for name, ridge in ridges.items()}
     return models_on(kernel, lambda unseen: unseen.standard, settings)
 
