@@ -2,6 +2,7 @@
 
 python benchmarks/ablation.py fit --data FOLDER     # about 40 minutes on two cores; resumable
 python benchmarks/ablation.py report                # about 15 minutes: benchmarks/results/ablation.md
+python benchmarks/ablation.py images --data FOLDER  # both for images, 20 minutes: benchmarks/results/ablation_images.md
 
 `fit` cross-fits every learner in every setting on each problem (nothing is screened out) and keeps their out-of-fold
 log-probabilities at the full and at half the training size in build/ablation. `report` restacks them without a
@@ -25,19 +26,24 @@ import numpy as np
 from joblib import Parallel, delayed
 
 import bayesfloor
+import images
 import random_problems
 import real_tables
 import teachers
 from bayesfloor.floor.curve import stakes
 from bayesfloor.floor.rule import Evidence, point
 from bayesfloor.library import pool
+from bayesfloor.library.image_learners import IMAGE_LEARNERS
+from bayesfloor.library.images import Images
 from bayesfloor.library.learners import LIBRARY
 from bayesfloor.library.pool import Stage, pool_stage
-from train_floor import fit_weight
+from train_floor import fit_weights
 
 ROOT = Path(__file__).parents[1]
 WORK = ROOT / "build" / "ablation"
 REPORT = ROOT / "benchmarks" / "results" / "ablation.md"
+IMAGE_REPORT = REPORT.with_name("ablation_images.md")
+IMAGES, IMAGE_SIZES, IMAGE_SAMPLES = ("mnist", "fashion_mnist"), (500, 1_500, 4_000), 3
 ROUNDS, TEACHER_ROUNDS = 4, 1  # problems of each family; of each kind of teacher on each table
 MOST_ROWS = 3_000  # of families and teachers
 STACK_ROWS = 2_000  # that weigh the learners
@@ -63,6 +69,18 @@ def keys() -> list[Key]:
     return found
 
 
+def image_keys() -> list[Key]:
+    """Samples of images that nobody here made: data, and size + number of the sample."""
+    return [
+        ("image", name, size + number) for size in IMAGE_SIZES for number in range(IMAGE_SAMPLES) for name in IMAGES
+    ]
+
+
+def image_size(key: Key) -> int:
+    """Images of a sample."""
+    return max(size for size in IMAGE_SIZES if size <= key[2])
+
+
 def draw(key: Key, data: Path) -> tuple[np.ndarray, np.ndarray, float]:
     """Rows, codes and floor (NaN if nobody knows it)."""
     sort, name, number = key
@@ -70,6 +88,8 @@ def draw(key: Key, data: Path) -> tuple[np.ndarray, np.ndarray, float]:
         X, y = real_tables.rows_of(name, data, teachers.TEACHERS)
         rows = real_tables.sample(y, name, number)
         return np.asarray(X[rows], dtype=np.float64), np.unique(y[rows], return_inverse=True)[1], np.nan
+    if sort == "image":
+        return *images.load(data, name, image_size(key), number), np.nan
     if sort == "family":
         problem = random_problems.draw_problem(name, number)
     else:
@@ -129,8 +149,9 @@ def fit_one(key: Key, data: Path) -> None:
         patch("bayesfloor.floor._estimate.n_repeats", lambda *_: 1),
         patch("bayesfloor.library.cross_fit.survivors", keep_all),
         patch("bayesfloor.library.cross_fit.LIBRARY", {name: watch(name, f) for name, f in LIBRARY.items()}),
+        patch.object(Images, "learners", {name: watch(name, f) for name, f in IMAGE_LEARNERS.items()}),
     ):
-        result = bayesfloor.estimate(X, y, n_jobs=1)
+        result = bayesfloor.estimate(X, y, kind="images" if key[0] == "image" else None, n_jobs=1)
     learned = seen["learned"]
     stages = learned.fitted.stages[:2]
     about = {
@@ -154,11 +175,9 @@ def fit_one(key: Key, data: Path) -> None:
     teachers.write_whole(path_of(key), write)
 
 
-def fit_missing(data: Path, n_jobs: int) -> None:
-    """All problems that are not there yet, those of few rows first."""
-    for table in real_tables.REAL:
-        real_tables.rows_of(table, data, teachers.TEACHERS)
-    todo = [key for key in keys() if not path_of(key).exists()]
+def fit_missing(wanted: list[Key], data: Path, n_jobs: int) -> None:
+    """All of these problems that are not there yet."""
+    todo = [key for key in wanted if not path_of(key).exists()]
     Parallel(n_jobs=n_jobs, verbose=5)(delayed(fit_one)(key, data) for key in todo)
 
 
@@ -284,10 +303,10 @@ def floor_errors(figures: dict[Key, Figures], cases: dict[Key, Case]) -> dict[Ke
     off: dict[Key, float] = {}
     for cluster in {key[1] for key in known}:
         others = [key for key in known if key[1] != cluster]
-        weight = fit_weight("unsettled", [given[k] for k in others], np.array([cases[k].floor for k in others]))
+        weights = fit_weights([given[k] for k in others], np.array([cases[k].floor for k in others]))
         for key in known:
             if key[1] == cluster:
-                off[key] = abs(point(given[key], {"unsettled": weight, "parametric": 0.0}) - cases[key].floor)
+                off[key] = abs(point(given[key], weights) - cases[key].floor)
     return off
 
 
@@ -495,15 +514,62 @@ def eliminate(
     return lines
 
 
+# --- images -------------------------------------------------------------------------------------------------
+
+
+def image_report(n_jobs: int) -> str:
+    """Each learner left out of the stack of images; then each of the others, too."""
+    found = [key for key in image_keys() if path_of(key).exists()]
+    cases = {key: Case.read(key) for key in found}
+    everyone = list(dict.fromkeys(name for case in cases.values() for name in case.learners))
+    fewer = [name for name in everyone if name != "moved templates"]
+    spent = shares(cases)
+    cells = [(name, size) for name in IMAGES for size in IMAGE_SIZES]
+    lines = [
+        "# Which learners the ensemble of images needs",
+        "",
+        "Written by `python benchmarks/ablation.py images`: as ablation.md, on "
+        f"{len(found)} samples of images that nobody here made ({IMAGE_SAMPLES} of each size). Changes are paired; ± "
+        "is the standard error over samples. A rise of the log-loss is relative to it, or to 0.1 if less; by data "
+        "and size it is the mean of its samples.",
+    ]
+    for title, present in (("One learner left out", everyone), ("Moved templates, and one more, left out", fewer)):
+        sets: list[tuple[Collection[str], str]] = [(present, "")]
+        sets += [([o for o in present if o != name], "") for name in present]
+        stacked = all_restacked(found, sets, n_jobs, halves=False)
+        heads = ["without", *(f"{name.replace('_mnist', '')} {size:,}" for name, size in cells)]
+        heads += ["log-loss, all, %", "t", "error, points", "CPU time, %"]
+        lines += ["", f"## {title}", "", f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+        for i, name in enumerate(present, 1):
+            rise = {key: 100 * relative(f[0], f[i]) for key, f in stacked.items()}
+            more = [100 * (f[i].error - f[0].error) for f in stacked.values() if f[0] is not None and f[i] is not None]
+            by_cell = [[value for key, value in rise.items() if (key[1], image_size(key)) == cell] for cell in cells]
+            (loss, error), (points, noise) = mean_of(list(rise.values())), mean_of(more)
+            told = [f"{np.mean(own):+.2f}" if own else "" for own in by_cell]
+            told += [f"{loss:+.2f} ± {error:.2f}", f"{loss / max(error, 1e-12):.1f}", f"{points:+.3f} ± {noise:.3f}"]
+            lines.append(f"| {name} | {' | '.join(told)} | {100 * spent.get(name, 0):.1f} |")
+    return "\n".join(lines) + "\n"
+
+
+def mean_of(values: list[float]) -> tuple[float, float]:
+    """Mean and its standard error."""
+    return float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values)))
+
+
 def main() -> None:
     """Run a command."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("command", choices=["fit", "report"])
+    parser.add_argument("command", choices=["fit", "report", "images"])
     parser.add_argument("--data", type=Path, default=teachers.DATA, help="folder of the .npz files")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     if options.command == "fit":
-        fit_missing(options.data, options.jobs)
+        for table in real_tables.REAL:
+            real_tables.rows_of(table, options.data, teachers.TEACHERS)
+        fit_missing(keys(), options.data, options.jobs)
+    elif options.command == "images":
+        fit_missing(image_keys(), options.data, options.jobs)
+        IMAGE_REPORT.write_text(image_report(options.jobs), encoding="utf-8")
     else:
         REPORT.write_text(report(options.jobs), encoding="utf-8")
 

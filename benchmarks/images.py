@@ -31,7 +31,6 @@ DATA = RESULTS.parents[1] / "data"
 RECORDS, OUT = RESULTS / "images.jsonl", RESULTS / "images.md"
 REACHED = {"mnist": 0.002, "fashion_mnist": 0.045}
 SEEDS, ROWS = 60, 2_000  # of each problem with a known floor
-RANDOM = 24  # random ones, which the weight of parametric learners is fitted to
 
 # What to run: kind of run, data, rows, effort, seed. Numbers are places in this list: add at the end.
 TASKS: list[tuple[str, str, int, str, int]] = [
@@ -39,20 +38,7 @@ TASKS: list[tuple[str, str, int, str, int]] = [
     *(("noise", name, 5_000, "balanced", 0) for name in REACHED),
     *(("estimate", name, 60_000, "thorough", 0) for name in REACHED),
     *(("problem", name, ROWS, "balanced", seed) for seed in range(SEEDS) for name in problems.names("images")),
-    *(("random", "random templates", 0, "balanced", seed) for seed in range(RANDOM)),
 ]
-
-
-def random_templates(seed: int) -> tuple[problems.Problem, int]:
-    """Templates of random number, size, reach and noise, some of the labels replaced by uniform draws; and rows."""
-    rng = np.random.default_rng([seed, 19])
-    side, n_classes, reach = int(rng.integers(8, 21)), int(rng.integers(2, 11)), int(rng.integers(0, 3))
-    rho, n = max(0.0, float(rng.uniform(-0.4, 0.4))), round(float(np.exp(rng.uniform(np.log(500), np.log(4_000)))))
-    while True:
-        noise, own = side * float(np.exp(rng.uniform(-2.5, 0))), int(rng.integers(2**31))
-        problem = problems.get("templates", side=side, n_classes=n_classes, reach=reach, noise=noise, seed=own)
-        if 0.02 < problem.bayes_error < 0.7 * (1 - 1 / n_classes):  # neither clear nor hopeless
-            return problems.label_noise(problem, rho), n
 
 
 def library_key(effort: str) -> str:
@@ -72,11 +58,11 @@ def load(directory: Path, name: str, n: int, seed: int) -> tuple[np.ndarray, np.
 def run_one(directory: Path, number: int) -> dict[str, Any]:
     """One task, with its time and the most memory that its process has had."""
     what, name, n, effort, seed = TASKS[number]
-    jobs = 1 if what in ("problem", "random") else -1  # by itself a process of another's takes one core
+    jobs = 1 if what == "problem" else -1  # by itself a process of another's takes one core
     started, cpu = time.perf_counter(), time.process_time()
     about: dict[str, Any] = {}
-    if what in ("problem", "random"):
-        problem, n = random_templates(seed) if what == "random" else (problems.get(name), n)
+    if what == "problem":
+        problem = problems.get(name)
         X, y = problem.sample(n, [seed, n])
         about = {"truth": problem.bayes_error, "oracle": problem.oracle_error(X, y)}
     else:
@@ -144,7 +130,7 @@ def is_present(record: dict[str, Any]) -> bool:
 def page(records: list[dict[str, Any]]) -> str:
     """What was found, as a page."""
     real = [r for r in records if r["what"] == "estimate"]
-    known, drawn = ([r for r in records if r["what"] == what] for what in ("problem", "random"))
+    known = [r for r in records if r["what"] == "problem"]
     lines = [
         "# The floor of pictures",
         "",
@@ -187,8 +173,6 @@ def page(records: list[dict[str, Any]]) -> str:
         ]
     if known:
         lines += ["", "## Problems with a known floor", "", *_known(known)]
-    if drawn:
-        lines += ["", "## Random templates", "", *_random(drawn)]
     return "\n".join(lines) + "\n"
 
 
@@ -197,7 +181,7 @@ def _states(records: list[dict[str, Any]]) -> str:
     older = [r for r in records if not is_present(r)]
     if not older:
         return ""
-    named = sorted({r["name"] if r["what"] == "random" else f"{r['name']} ({r['n']:,}, {r['effort']})" for r in older})
+    named = sorted({f"{r['name']} ({r['n']:,}, {r['effort']})" for r in older})
     return f"Said by an earlier state of the library: {', '.join(named)}."
 
 
@@ -219,25 +203,6 @@ def _known(records: list[dict[str, Any]]) -> Iterable[str]:
             f"{np.abs(off).mean() / np.abs(oracle).mean():.2f} | "
             f"{100 * off.mean():+.2f} | {covered} | {100 * np.median([r['high'] - r['low'] for r in own]):.1f} |"
         )
-
-
-def _random(records: list[dict[str, Any]]) -> Iterable[str]:
-    off, oracle = (np.array([r[of] - r["truth"] for r in records]) for of in ("floor", "oracle"))
-    plain = np.array([judge_again(_as_table(r))["floor"] - r["truth"] for r in records])
-    unit = np.abs(oracle).mean()
-    covered = sum(r["low"] <= r["truth"] <= r["high"] for r in records)
-    yield (
-        f"{len(records)} problems, templates of random number, size, reach and noise, some of the labels replaced; 500 "
-        "to 4,000 pictures. The rule's weight of parametric learners, here moved templates, is fitted to them "
-        "(`train_floor.py fit`), and to nothing above. "
-        f"Mean absolute error {100 * np.abs(off).mean():.2f} points, {np.abs(off).mean() / unit:.2f} x oracle, bias "
-        f"{100 * off.mean():+.2f}, {covered} covered; by the weight of tables {100 * np.abs(plain).mean():.2f} points, "
-        f"{np.abs(plain).mean() / unit:.2f} x oracle, bias {100 * plain.mean():+.2f}."
-    )
-
-
-def _as_table(record: dict[str, Any]) -> dict[str, Any]:
-    return {**record, "evidence": {**record["evidence"], "parametric": 0.0}}
 
 
 def main() -> None:

@@ -11,7 +11,6 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from unittest.mock import patch
 
@@ -25,8 +24,6 @@ from bayesfloor.floor.curve import Curve
 from bayesfloor.floor.rule import BEYOND, Evidence, judge, point
 from bayesfloor.utils.intervals import share_error, upper_limit
 from floor_evidence import BEFORE, RECORDS, WORK, is_locked, read
-from images import RECORDS as PICTURES
-from records import read_records
 
 ROOT = Path(__file__).parents[1]
 RULE = ROOT / "src" / "bayesfloor" / "floor" / "floor_rule.json"
@@ -74,27 +71,13 @@ def huber(A: np.ndarray, target: np.ndarray, limits: np.ndarray) -> np.ndarray:
     return weights
 
 
-def fit_weight(name: str, given: list[Evidence], floors: np.ndarray, known: dict[str, float] | None = None) -> float:
-    """Weight of a term, beside those that are known."""
-    signal, terms = np.array([e.signal for e in given]), [e.terms() for e in given]
-    error, naive = (np.array([getattr(e, figure) for e in given]) for figure in ("error", "shrunk_majority"))
-    shift = np.array([sum(weight * t[other] for other, weight in (known or {}).items()) for t in terms])
-    base = signal * (error + shift) + (1 - signal) * naive
-    limits = np.sqrt(FEW**2 + np.array([2 * e.sampling for e in given]) ** 2)
-    return float(huber((signal * [t[name] for t in terms])[:, None], floors - base, limits)[0])
-
-
 def fit_weights(given: list[Evidence], floors: np.ndarray) -> dict[str, float]:
-    """Weight of what is unsettled; and where parametric learners lead, which only those of pictures are counted as."""
-    known = {"unsettled": fit_weight("unsettled", given, floors)}
-    return {**known, "parametric": fit_weight("parametric", *random_pictures(), known)}
-
-
-@cache
-def random_pictures() -> tuple[list[Evidence], np.ndarray]:
-    """What the library says of random templates (`images.py`), and their floors."""
-    found = [record for record in read_records(PICTURES) if record["what"] == "random"]
-    return [Evidence(**record["evidence"]) for record in found], np.array([record["truth"] for record in found])
+    """Weight of what is unsettled."""
+    signal, unsettled = (np.array([getattr(e, figure) for e in given]) for figure in ("signal", "unsettled"))
+    error, naive = (np.array([getattr(e, figure) for e in given]) for figure in ("error", "shrunk_majority"))
+    base = signal * error + (1 - signal) * naive
+    limits = np.sqrt(FEW**2 + np.array([2 * e.sampling for e in given]) ** 2)
+    return {"unsettled": float(huber((signal * unsettled)[:, None], floors - base, limits)[0])}
 
 
 def fit_arm(signs: np.ndarray, reach: np.ndarray, level: float) -> np.ndarray:

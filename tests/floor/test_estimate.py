@@ -26,7 +26,7 @@ from bayesfloor.floor.ceiling import held_out_errors
 from bayesfloor.floor.doubts import width_with_more
 from bayesfloor.floor.noise import SPREAD, NoiseCheck, feebee_score, labels_noise, noise_check
 from bayesfloor.floor.result import FloorResult
-from bayesfloor.floor.rule import Evidence, ScoreSpace, judge, shrunk_shares, unsettled_weight
+from bayesfloor.floor.rule import Evidence, ScoreSpace, judge, shrunk_shares
 from bayesfloor.library.cross_fit import assign_parts, cross_fit
 from bayesfloor.library.learners import KINDS
 from records import read_records
@@ -749,16 +749,6 @@ def test_the_interval_of_pictures_ends_at_an_error_that_is_surely_above_the_floo
     assert gaps[0.95][0] > 1.25 * 1.96 * sampling
     assert gaps[0.95][1] == pytest.approx(0)
     assert judge(replace(given, pictures=False), 0.95).high > given.error
-
-
-def test_less_is_taken_off_where_a_parametric_learner_leads() -> None:
-    off = {}
-    for share in (0.0, 0.5, 1.0):
-        given = evidence(unsettled=0.01, parametric=share)
-        off[share] = given.error - judge(given, 0.95).floor
-        assert off[share] == pytest.approx(unsettled_weight(share) * 0.01)
-    assert 0 < off[1.0] < off[0.0]
-    assert off[0.5] == pytest.approx((off[0.0] + off[1.0]) / 2)
 
 
 def test_score_space_has_few_dimensions() -> None:

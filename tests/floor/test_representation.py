@@ -14,7 +14,6 @@ class Centred:
 
     name = "centred"
     unused = ("boosting", "network", "trees", "interactions")
-    parametric = ()
     max_rows = {"fast": 2_000, "balanced": 10_000, "thorough": 50_000}  # noqa: RUF012
 
     def __init__(self):

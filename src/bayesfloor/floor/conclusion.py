@@ -96,7 +96,6 @@ def conclude(
         ball=counted.ball,
         raw=counted.raw,
         pictures=made is not None and made.name == "images",
-        parametric=learned.parametric,
     )
     judgement = judge(evidence, confidence_level)
     limit = partial(ceiling, counted.held_out, priors)
@@ -168,7 +167,6 @@ def _predictions(
         priors=priors,
         confidence_level=confidence_level,
         certifies=counted.is_plain,
-        parametric=evidence.parametric,
     )
 
 

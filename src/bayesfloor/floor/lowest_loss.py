@@ -48,7 +48,6 @@ def lowest_loss(
     *,
     n: int,
     n_features: int,
-    parametric: float,
     constant: float,
     shrunk_constant: float,
     most: float,
@@ -65,8 +64,6 @@ def lowest_loss(
     decisions : Decisions
     n, n_features : int
         Independent rows; columns.
-    parametric : float
-        As in `Evidence`.
     constant, shrunk_constant : float
         Loss of the best single decision for all rows, as counted and for shrunk class shares (`Evidence.majority`).
     most : float
@@ -87,7 +84,6 @@ def lowest_loss(
         curve,
         n=n,
         n_features=n_features,
-        parametric=parametric,
         n_classes=P[0][0].shape[1],
         majority=constant,
         shrunk_majority=shrunk_constant,

@@ -218,7 +218,6 @@ def _f1(said: Predictions, c: int, label: Any) -> Metric:
         np.array([1 - share, share]),
         None,
         said.confidence_level,
-        parametric=said.parametric,
     )
     evidence, judged = reduced.lowest(rule, gains, 1.0, deviation=mean_deviation(adds, weights))
     missed, extra = (

@@ -37,8 +37,6 @@ class Predictions:
     confidence_level : float
     certifies : bool
         False where the held-out rows are no plain draw, and nothing can be certified on them.
-    parametric : float
-        As in `Evidence`.
     """
 
     P: Sequence[Sequence[Floats]]
@@ -52,7 +50,6 @@ class Predictions:
     priors: Floats | None
     confidence_level: float
     certifies: bool = True
-    parametric: float = 0.0
 
     @property
     def n_classes(self) -> int:
@@ -99,7 +96,6 @@ class Predictions:
             decisions,
             n=self.n,
             n_features=self.n_features,
-            parametric=self.parametric,
             constant=1 - float((constant_gains @ self.shares).max()),
             shrunk_constant=1 - float((constant_gains @ self.shrunk_shares).max()),
             most=most,

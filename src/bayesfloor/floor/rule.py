@@ -80,8 +80,6 @@ class Evidence:
         What is claimed to be at stake where models of other folds name different classes; 0 if there was one choice.
     pictures : bool
         Whether rows are pictures.
-    parametric : float
-        Share of the pool that parametric learners of pictures have; 0 of anything else.
     """
 
     n: int
@@ -108,7 +106,6 @@ class Evidence:
     quarter_unsettled: float
     repeated: float
     pictures: bool = False
-    parametric: float = 0.0
 
     @classmethod
     def of(cls, curve: Curve, **others: Any) -> Self:
@@ -165,12 +162,8 @@ class Evidence:
         return float(np.clip((self.majority - self.error) / (_SURELY * self.sampling), 0, 1))
 
     def terms(self) -> dict[str, float]:
-        """Corrections of the error that the rule weighs.
-
-        What a parametric learner has left to learn falls with 1/n, and the last halving of the rows has cost about as
-        much; others learn more slowly.
-        """
-        return {"unsettled": (1 - self.parametric) * self.unsettled, "parametric": self.parametric * self.unsettled}
+        """Corrections of the error that the rule weighs."""
+        return {"unsettled": self.unsettled}
 
     def signs(self) -> dict[str, float]:
         """What the interval widens with, all in the unit of an error, none negative.
@@ -344,10 +337,9 @@ def point(evidence: Evidence, weights: dict[str, float]) -> float:
     return float(np.clip(judged, 0.0, evidence.shrunk_majority))
 
 
-def unsettled_weight(parametric: float = 0.0) -> float:
+def unsettled_weight() -> float:
     """What the rule takes off an error for what is unsettled between models of half and of all rows."""
-    weights = _rule()["weights"]
-    return -float((1 - parametric) * weights["unsettled"] + parametric * weights["parametric"])
+    return -float(_rule()["weights"]["unsettled"])
 
 
 def arm(evidence: Evidence, side: dict[str, Any], levels: list[float], confidence_level: float) -> float:
@@ -371,7 +363,7 @@ def doubt_arms(evidence: Evidence, error: float, claimed: float, unsettled: floa
     signs = {name: share * value for name, value in whole.items()}
     signs.update(sampling=0.0, claimed=claimed, unsettled=max(0.0, unsettled))
     below, above = (sum(w * signs[name] for name, w in _rule()[side]["signs"].items()) for side in ("below", "above"))
-    corrected = unsettled_weight(evidence.parametric) * signs["unsettled"]
+    corrected = unsettled_weight() * signs["unsettled"]
     return max(float(below), share * evidence.unending), max(float(above), evidence.unslowed * corrected)
 
 

@@ -41,7 +41,7 @@ _LIMITS: Limits = {
         **dict.fromkeys(
             ("majority", "shrunk_majority", "plugin", "half_plugin", "quarter_plugin", "ball", "raw"), _SHARE
         ),
-        **dict.fromkeys(("error", "half_error", "quarter_error", "eighth_error", "parametric"), _SHARE),
+        **dict.fromkeys(("error", "half_error", "quarter_error", "eighth_error"), _SHARE),
         **dict.fromkeys(("n", "n_features"), (1, MOST)),
     },
 }

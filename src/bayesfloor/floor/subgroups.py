@@ -256,7 +256,7 @@ def subgroups(
         return total(of) / sizes
 
     # Each row's share of the floor by the rule; all together they are the floor, whatever else has limited it.
-    terms = figures.errors - unsettled_weight(figures.evidence.parametric) * figures.confirmed * figures.claimed
+    terms = figures.errors - unsettled_weight() * figures.confirmed * figures.claimed
     together = float((figures.weights * terms).mean())
     terms = terms * (floor / together) if together > 0 else np.full(len(terms), floor)
     raw = np.clip(mean(terms), 0.0, 1.0)

@@ -1,172 +1,66 @@
 """Kernels for pictures: ridge regression at some of the rows, read as probabilities, and again on repaired labels."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, solve_triangular
 from scipy.optimize import minimize
 from scipy.special import softmax
 
 from .._types import Codes, Floats, RowNumbers, Singles
-from .fold import Fold, Models, Unseen, log_probabilities
+from .fold import Fold, Models, log_probabilities
+from .kernel_ridge import Kernel, Read, Regression, Solution, blocks, models_on, solve_lower
 
 __all__ = [
     "LANDMARKS",
     "RIDGES",
     "TRIED",
-    "Kernel",
     "Reading",
-    "Regression",
     "kernel_of_patches",
     "kernel_of_pixels",
+    "left_out",
     "part_kernel",
 ]
 
 # Pictures that kernels stand at, by effort.
 LANDMARKS = {"fast": 1_000, "balanced": 4_000, "thorough": 6_000}
 RIDGES, _REPAIRED_RIDGE = (0.003, 0.1, 0.6, 3.0), 0.1
-_ROUNDING = 1e-8  # of Gram matrices, for each row: distances are in single precision
-_AT_A_TIME = 2_048  # rows
-_REFERENCE = 500  # rows whose distances tell what is near
+_AT_A_TIME = 2_048  # rows of whole units
 TRIED = 1_000  # rows, each left out, that decide how responses are read
 _SHARPEST, _MOST_REPLACED = 100.0, 0.95
 _REPAIR_FROM = 0.03  # share of labels replaced: with less there is nothing to repair
 
 
-@dataclass(frozen=True, eq=False)
-class Kernel:
-    """A Gaussian kernel at some rows; distances are in single precision.
+def left_out(regression: Regression, solution: Solution, own: RowNumbers, units: Codes | None = None) -> Floats:
+    """Responses of some of the rows, each as if it had been left out; the mean of the targets is as it was.
 
-    Attributes
+    With h the leverage of a row, f its response and t its target, that is (f - h t) / (1 - h), exactly. Rows of one
+    unit, as copies of a picture are, are left out together: t - (I - H)^-1 (t - f), with H the unit's part of the
+    matrix whose diagonal are the leverages.
+
+    Parameters
     ----------
-    landmarks : ndarray of shape (m, d)
-    scale : float
-        What squared distances are multiplied by.
+    regression, solution : Regression, Solution
+    own : ndarray
+        Numbers of rows; with units, whole ones.
+    units : ndarray, optional
+        Of all rows: what is independent, where rows are not.
     """
-
-    landmarks: Singles
-    scale: np.float32
-
-    @classmethod
-    def of(cls, landmarks: Singles, width: float) -> "Kernel":
-        """With the width in units of the inverse median squared distance."""
-        near = _distances(landmarks[:: max(1, len(landmarks) // _REFERENCE)], landmarks)
-        return cls(landmarks, np.float32(width / (float(np.median(near[near > 0])) if near.any() else 1.0)))
-
-    def at(self, rows: Singles) -> Floats:
-        """Of these rows, one column for each landmark."""
-        return np.exp(-self.scale * _distances(rows, self.landmarks)).astype(np.float64)
-
-
-def _distances(rows: Singles, landmarks: Singles) -> Singles:
-    sizes = (rows**2).sum(axis=1)[:, None] + (landmarks**2).sum(axis=1)
-    return np.maximum(sizes - 2 * rows @ landmarks.T, np.float32(0))
-
-
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """Of a regression: coefficients, and the factor of its matrix by Cholesky."""
-
-    coefficients: Floats
-    factor: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Regression:
-    """Ridge regression on a kernel at some of the rows (Nystroem), for any ridge.
-
-    The Gram matrix, which is added up over blocks of rows, is in double precision: what its rounding would otherwise
-    have to be held down by is far more ridge than classes need that hardly overlap.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    rows : ndarray of shape (N, d)
-    targets : ndarray of shape (N, C)
-    mean : ndarray of shape (C,)
-        What targets are taken to be on average.
-    gram, penalty : ndarray of shape (m, m)
-        Products of the kernel's columns over all rows, and the kernel between landmarks.
-    products : ndarray of shape (m, C)
-        Of its columns and the targets.
-    """
-
-    kernel: Kernel
-    rows: Singles
-    targets: Floats
-    mean: Floats
-    gram: Floats
-    penalty: Floats
-    products: Floats
-
-    @classmethod
-    def of(cls, kernel: Kernel, rows: Singles, targets: Floats, mean: Floats) -> "Regression":
-        """Of these targets."""
-        m = len(kernel.landmarks)
-        gram, products = np.zeros((m, m)), np.zeros((m, targets.shape[1]))
-        for block in _blocks(len(rows)):
-            K = kernel.at(rows[block])
-            gram += K.T @ K  # half the work, as numpy sees; scipy's routines for it would hold Python's lock
-            products += K.T @ (targets[block] - mean)
-        return cls(kernel, rows, targets, mean, gram, kernel.at(kernel.landmarks), products)
-
-    def with_targets(self, targets: Floats) -> "Regression":
-        """The same of other targets."""
-        mean, products = targets.mean(axis=0), np.zeros_like(self.products)
-        for block in _blocks(len(self.rows)):
-            products += self.kernel.at(self.rows[block]).T @ (targets[block] - mean)
-        return replace(self, targets=targets, mean=mean, products=products)
-
-    def solve(self, ridge: float) -> Solution:
-        """With this ridge; the diagonal is raised by what the rounding of so many rows may have taken from it."""
-        A = self.gram + ridge * self.penalty
-        at = np.diag_indices(len(A))
-        for raised in (1, 9, 90):
-            A[at] += raised * _ROUNDING * len(self.rows)
-            try:
-                factor = np.linalg.cholesky(A)
-            except LinAlgError:  # narrow kernels of rows that are all alike
-                continue
-            found = cho_solve((factor, True), self.products, check_finite=False)
-            return Solution(np.asarray(found), np.asarray(factor, dtype=np.float64))
-        raise LinAlgError("the kernel matrix is singular")
-
-    def left_out(self, solution: Solution, own: RowNumbers, units: Codes | None = None) -> Floats:
-        """Responses of some of the rows, each as if it had been left out; the mean of the targets is as it was.
-
-        With h the leverage of a row, f its response and t its target, that is (f - h t) / (1 - h), exactly. Rows of one
-        unit, as copies of a picture are, are left out together: t - (I - H)^-1 (t - f), with H the unit's part of the
-        matrix whose diagonal are the leverages.
-
-        Parameters
-        ----------
-        solution : Solution
-        own : ndarray
-            Numbers of rows; with units, whole ones.
-        units : ndarray, optional
-            Of all rows: what is independent, where rows are not.
-        """
-        found = np.empty((len(own), self.targets.shape[1]))
-        for block in _blocks(len(own)) if units is None else _whole_units(units[own]):
-            K, targets = self.kernel.at(self.rows[own[block]]), self.targets[own[block]] - self.mean
-            roots = solve_triangular(solution.factor, K.T, lower=True, check_finite=False)
-            leverage = np.minimum((roots**2).sum(axis=0), 1 - 1e-6)[:, None]
-            responses = K @ solution.coefficients
-            left = (responses - leverage * targets) / (1 - leverage)
-            if units is not None:
-                for rows in _several(units[own[block]]):
-                    H = roots[:, rows].T @ roots[:, rows]
-                    # Held off from singular, as above: a unit may be all that a landmark has.
-                    slack = (1 + 1e-6) * np.eye(len(rows)) - H
-                    left[rows] = targets[rows] - np.linalg.solve(slack, targets[rows] - responses[rows])
-            found[block] = left + self.mean
-        return found
-
-
-def _blocks(n: int) -> Iterator[slice]:
-    return (slice(start, start + _AT_A_TIME) for start in range(0, n, _AT_A_TIME))
+    found = np.empty((len(own), regression.targets.shape[1]))
+    for block in blocks(len(own)) if units is None else _whole_units(units[own]):
+        K, targets = regression.kernel.at(regression.rows[own[block]]), regression.targets[own[block]] - regression.mean
+        roots = solve_lower(solution.factor, K.T)
+        leverage = np.minimum((roots**2).sum(axis=0), 1 - 1e-6)[:, None]
+        responses = K @ solution.coefficients
+        left = (responses - leverage * targets) / (1 - leverage)
+        if units is not None:
+            for rows in _several(units[own[block]]):
+                H = roots[:, rows].T @ roots[:, rows]
+                # Held off from singular, as above: a unit may be all that a landmark has.
+                slack = (1 + 1e-6) * np.eye(len(rows)) - H
+                left[rows] = targets[rows] - np.linalg.solve(slack, targets[rows] - responses[rows])
+        found[block] = left + regression.mean
+    return found
 
 
 def _whole_units(units: Codes) -> Iterator[RowNumbers]:
@@ -266,7 +160,7 @@ def part_kernel(fold: Fold, part: str, width: float, most: int) -> Models:
     losses: dict[str, float] = {}
     for name, ridge in names.items():
         solution = regression.solve(ridge)
-        reading, losses[name] = Reading.of(regression.left_out(solution, tried, fold.units), fold.y[tried])
+        reading, losses[name] = Reading.of(left_out(regression, solution, tried, fold.units), fold.y[tried])
         found[name] = solution.coefficients, regression.mean, reading
     if fold.wants(repaired):
         best = min(losses, key=lambda name: losses[name])
@@ -275,28 +169,22 @@ def part_kernel(fold: Fold, part: str, width: float, most: int) -> Models:
         if reading.replaced > _REPAIR_FROM:
             # Solved again: the factors of all ridges together would be most of the memory that pictures take.
             solution = regression.solve(names[best])
-            left_out = regression.left_out(solution, np.arange(fold.n), fold.units)
-            regression = regression.with_targets(reading.repair(left_out, fold.y))
+            responses = left_out(regression, solution, np.arange(fold.n), fold.units)
+            regression = regression.with_targets(reading.repair(responses, fold.y))
             solution = regression.solve(_REPAIRED_RIDGE)
             # Neighbours' repaired labels have seen the label of a row left out: sharpness is a little too high.
-            left_out = regression.left_out(solution, tried, fold.units)
-            reading, _ = Reading.of(left_out, fold.y[tried], reading.replaced)
+            responses = left_out(regression, solution, tried, fold.units)
+            reading, _ = Reading.of(responses, fold.y[tried], reading.replaced)
             found[repaired] = solution.coefficients, regression.mean, reading
-    wanted = {name: of for name, of in found.items() if fold.wants(name)}
-    everything = np.hstack([coefficients for coefficients, _, _ in wanted.values()])
+    return models_on(
+        kernel,
+        lambda unseen: unseen.parts[part],
+        {name: (own, mean, _reader(reading)) for name, (own, mean, reading) in found.items() if fold.wants(name)},
+    )
 
-    def responses(some: Singles) -> Floats:
-        return np.concatenate([kernel.at(some[block]) @ everything for block in _blocks(len(some))])
 
-    def predict(unseen: Unseen, at: int, mean: Floats, reading: Reading) -> Floats:
-        all_settings = unseen.once(f"kernel of {part}", lambda: responses(unseen.parts[part]))
-        own = all_settings[:, at * fold.n_classes : (at + 1) * fold.n_classes]
-        return log_probabilities(reading.probabilities(own + mean))
-
-    return {
-        name: partial(predict, at=at, mean=mean, reading=reading)
-        for at, (name, (_, mean, reading)) in enumerate(wanted.items())
-    }
+def _reader(reading: Reading) -> Read:
+    return lambda responses: log_probabilities(reading.probabilities(responses))
 
 
 def _draw(fold: Fold, rng: np.random.Generator) -> RowNumbers:

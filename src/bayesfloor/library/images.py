@@ -83,7 +83,6 @@ class Images:
     name = "images"
     learners = IMAGE_LEARNERS
     unused = tuple(name for name in LIBRARY if name not in _KEPT)
-    parametric = ("moved templates",)
     # Kernels at landmarks take so many rows without an N x N matrix.
     max_rows = {"fast": 5_000, "balanced": 40_000, "thorough": 50_000}  # noqa: RUF012
 

@@ -62,9 +62,6 @@ class Representation(Protocol):
         Join the library. In the race each is a kind of its own, unless `learners.KINDS` says otherwise.
     unused : collection of str
         Learners of the library that are not worth their time on such rows.
-    parametric : collection of str
-        Those of its learners that the rule of the floor weighs apart, since their parameters do not grow in number
-        with the rows. Parametric learners of the library are not among them: the rule was fitted with them in the pool.
     max_rows : mapping of str to int
         Rows that a model is trained on at most, by effort.
     """
@@ -77,9 +74,6 @@ class Representation(Protocol):
 
     @property
     def unused(self) -> Collection[str]: ...
-
-    @property
-    def parametric(self) -> Collection[str]: ...
 
     @property
     def max_rows(self) -> Mapping[str, int]: ...

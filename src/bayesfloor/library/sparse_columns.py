@@ -35,7 +35,6 @@ class SparseColumns:
     name: str
     learners: Mapping[str, Learner]
     unused: tuple[str, ...] = ("quadratic", "distance", "mixtures", "interactions")
-    parametric: tuple[str, ...] = ()
     max_rows: Mapping[str, int] = field(default_factory=lambda: EFFORTS)
 
     def learn(

@@ -86,13 +86,6 @@ class Learned(Trained):
         """Probabilities by models of all rows, the mean over the choices of folds."""
         return np.asarray(sum(repeat[0] for repeat in self.P) / len(self.P))
 
-    @property
-    def parametric(self) -> float:
-        """Share of the pool that the representation's parametric learners have."""
-        made, weights = self.fitted.library.representation, self.weights
-        total = sum(weights.values())  # 0 where nothing beats the class shares
-        return sum(weights.get(name, 0.0) for name in made.parametric) / total if made is not None and total else 0.0
-
     def posterior(self) -> Floats:
         """The same, rows and classes in the order they came in."""
         return self.mean[self.arrangement.back][:, self.arrangement.codes]
