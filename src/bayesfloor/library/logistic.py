@@ -30,7 +30,7 @@ _MOST_STEPS, _MOST_KEPT = 40, 30  # of a fit, and of those before it that it rem
 _EVEN = 0.7  # below this share of rows that count, the Gram matrix is made anew
 _LEAST_WEIGHT = 1e-3  # of a row, by the mean of all: one that is certain may not stay so
 _GRAM_ROWS, _LEAST_GRAM_ROWS = 6, 500  # per column, and in all: with two classes a Gram matrix costs many steps
-_SPARSE_STEPS, _SLOPE = 15, 0.3  # of a fit to sparse columns; of the summed objective where it may stop before
+_SPARSE_STEPS, _SLOPE = 15, 0.15  # of a fit to sparse columns; of the summed objective where it may stop before
 _WIDEST = 512  # columns whose Gram matrix is worth its cost; of more its diagonal has to do
 
 
