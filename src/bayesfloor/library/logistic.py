@@ -7,6 +7,9 @@ Hessian here is the inverse of one d x d matrix that all classes share: the Gram
 its mean curvature p (1 - p), plus the penalty. With two classes that is the Hessian where the fit starts, so that the
 first step is Newton's; with more it has the right shape in the columns, and the steps learn how the classes interact.
 What they learn holds under the next penalty too, but for a part that is known.
+
+Sparse columns, of which there are tens of thousands on one scale, are left to scikit-learn: that matrix and the steps
+remembered would take too much memory, and the columns cannot be centred.
 """
 
 from collections.abc import Sequence
@@ -14,9 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
+from scipy.sparse import csr_array
 from scipy.special import expit, softmax
 
 from .._types import Codes, Floats, RowNumbers
+from ..utils.parallel import no_warnings
 
 __all__ = ["Logistic", "fit_path"]
 
@@ -25,6 +30,7 @@ _MOST_STEPS, _MOST_KEPT = 40, 30  # of a fit, and of those before it that it rem
 _EVEN = 0.7  # below this share of rows that count, the Gram matrix is made anew
 _LEAST_WEIGHT = 1e-3  # of a row, by the mean of all: one that is certain may not stay so
 _GRAM_ROWS, _LEAST_GRAM_ROWS = 6, 500  # per column, and in all: with two classes a Gram matrix costs many steps
+_SPARSE_STEPS, _SLOPE = 15, 0.15  # of a fit to sparse columns; of the summed objective where it may stop before
 _WIDEST = 512  # columns whose Gram matrix is worth its cost; of more its diagonal has to do
 
 
@@ -44,7 +50,7 @@ class Logistic:
     offset: Floats
     classes: RowNumbers
 
-    def predict(self, A: Floats) -> Floats:
+    def predict(self, A: Floats | csr_array) -> Floats:
         """Probabilities of `classes` for these rows."""
         scores = A @ self.weights + self.offset
         if len(self.classes) != 2:
@@ -52,12 +58,12 @@ class Logistic:
         return np.hstack([expit(-scores), expit(scores)])
 
 
-def fit_path(A: Floats, y: Codes, strengths: Sequence[float]) -> list[Logistic]:
+def fit_path(A: Floats | csr_array, y: Codes, strengths: Sequence[float]) -> list[Logistic]:
     """Fit the same rows under several penalties.
 
     Parameters
     ----------
-    A : ndarray of shape (n, d)
+    A : ndarray or scipy.sparse.csr_array of shape (n, d)
         Columns on about one scale, which is what a penalty shared by them takes for granted.
     y : ndarray of shape (n,)
     strengths : sequence of float
@@ -81,9 +87,22 @@ def fit_path(A: Floats, y: Codes, strengths: Sequence[float]) -> list[Logistic]:
     >>> weak.predict(np.zeros((1, 3))).round(1)
     array([[0.5, 0.5]])
     """
+    if not isinstance(A, np.ndarray):
+        return _fit_sparse(A, y, strengths)
     classes, codes = np.unique(y, return_inverse=True)
     descent = _Descent(A, codes, len(classes))
     fits = {c: Logistic(*descent.minimize(1 / (c * len(y))), classes) for c in sorted(set(strengths))}
+    return [fits[c] for c in strengths]
+
+
+def _fit_sparse(A: csr_array, y: Codes, strengths: Sequence[float]) -> list[Logistic]:
+    from sklearn.linear_model import LogisticRegression
+
+    model, fits = LogisticRegression(tol=_SLOPE / len(y), max_iter=_SPARSE_STEPS, warm_start=True), {}
+    with no_warnings:  # of fits that end before
+        for c in sorted(set(strengths)):
+            model.set_params(C=c).fit(A, y)
+            fits[c] = Logistic(model.coef_.T.copy(), model.intercept_.copy(), model.classes_)
     return [fits[c] for c in strengths]
 
 

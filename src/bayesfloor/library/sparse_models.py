@@ -7,21 +7,22 @@ rows of the fold, as everything else is.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
-from scipy.optimize import fmin_l_bfgs_b, minimize_scalar
-from scipy.sparse import csr_array, diags_array, hstack
-from scipy.special import log_softmax, softmax
+from scipy.optimize import minimize_scalar
+from scipy.sparse import csr_array, hstack
+from scipy.special import log_softmax
 
 from .._types import Codes, Floats, RowNumbers
-from ..rows.sparse import Section, SparseRows
+from ..rows.sparse import SparseRows
 from .fold import Fold, Models, Scale, Unseen, from_scores, log_probabilities
+from .logistic import Logistic, fit_path
 
-__all__ = ["LEARNERS", "Weights", "naive_bayes", "sparse_linear", "word_chains"]
+__all__ = ["LEARNERS", "Weights", "naive_bayes", "sparse_linear"]
 
 _FEWEST_ROWS = 2  # that a column needs to be used
 _PENALTIES = (0.3, 3.0, 30.0)
-_STEPS, _PRECISION = 40, 1e-4
 
 
 # --- weights ------------------------------------------------------------------------------------------------
@@ -31,41 +32,41 @@ _STEPS, _PRECISION = 40, 1e-4
 class Weights:
     """Columns that are used, and what they weigh, section by section; learned from some rows, without their labels.
 
-    Counts become 1 + log(count), times the inverse document frequency log((1 + n)/(1 + rows that have it)) + 1 (Salton
-    and Buckley 1988), and the row of a section is brought to length 1. Other numbers are divided by the root mean
-    square of those of their column that are not 0.
+    Counts get tf-idf weights, and the row of a section has length 1. Other numbers are divided by the root mean square
+    of those of their column that are not 0.
     """
 
     kept: tuple[RowNumbers, ...]
-    weights: tuple[Floats, ...]
-    kinds: tuple[str, ...]
+    weights: tuple[Any, ...]  # arrays, and fitted transformers
 
     @classmethod
     def of(cls, rows: SparseRows, most: int = 2**16) -> "Weights":
         """Of training rows; so many columns of a section at most, those that most rows have."""
-        kept, weights = [], []
+        from sklearn.feature_extraction.text import TfidfTransformer
+
+        kept: list[RowNumbers] = []
+        weights: list[Any] = []
         for section in rows.sections:
-            n, d = section.matrix.shape
-            seen = np.bincount(section.matrix.indices, minlength=d)
+            matrix, d = section.matrix, section.matrix.shape[1]
+            seen = np.bincount(matrix.indices, minlength=d)
             used = _most_frequent(seen, most)
             kept.append(used)
             if section.kind == "numbers":
-                squares = np.bincount(section.matrix.indices, weights=section.matrix.data**2, minlength=d)[used]
+                squares = np.bincount(matrix.indices, weights=matrix.data**2, minlength=d)[used]
                 weights.append(np.sqrt(seen[used] / np.maximum(squares, np.finfo(np.float64).tiny)))
             else:
-                weights.append(np.log((1 + n) / (1 + seen[used])) + 1)
-        return cls(tuple(kept), tuple(weights), tuple(section.kind for section in rows.sections))
+                weights.append(TfidfTransformer(sublinear_tf=True).fit(matrix[:, used]))
+        return cls(tuple(kept), tuple(weights))
 
     def apply(self, rows: SparseRows) -> csr_array:
         """Weighted columns of any rows."""
         parts = []
-        for section, kept, weights, kind in zip(rows.sections, self.kept, self.weights, self.kinds, strict=True):
+        for section, kept, weights in zip(rows.sections, self.kept, self.weights, strict=True):
             matrix = csr_array(section.matrix[:, kept])
-            matrix.data = matrix.data if kind == "numbers" else 1 + np.log(matrix.data)
-            matrix.data = np.clip(matrix.data * weights[matrix.indices], -_FAR, _FAR)
-            if kind != "numbers":
-                lengths = np.sqrt(matrix.multiply(matrix).sum(axis=1))
-                matrix = csr_array(diags_array(1 / np.maximum(lengths, 1e-12)) @ matrix)
+            if isinstance(weights, np.ndarray):
+                matrix.data = np.clip(matrix.data * weights[matrix.indices], -_FAR, _FAR)
+            else:
+                matrix = csr_array(weights.transform(matrix))
             parts.append(matrix)
         return csr_array(hstack(parts, format="csr")) if len(parts) > 1 else parts[0]
 
@@ -94,82 +95,13 @@ def sparse_linear(fold: Fold) -> Models:
         return csr_array(hstack([A, scale.apply(rows.dense)], format="csr")) if rows.dense.shape[1] else A
 
     penalties = [c for c in _PENALTIES if fold.wants(f"sparse linear {c:g}")]
-    models = fit_sparse_path(columns(rows), fold.y, penalties) if penalties else []
+    models = fit_path(columns(rows), fold.y, penalties) if penalties else []
 
-    def predict(unseen: Unseen, model: "SparseLogistic") -> Floats:
+    def predict(unseen: Unseen, model: Logistic) -> Floats:
         A = unseen.once("weighted columns", lambda: columns(unseen.parts["sparse"]))
         return log_probabilities(model.predict(A), model.classes, fold.n_classes)
 
     return {f"sparse linear {c:g}": partial(predict, model=m) for c, m in zip(penalties, models, strict=True)}
-
-
-@dataclass(frozen=True, eq=False)
-class SparseLogistic:
-    """A fitted logistic regression: weights of shape (d, C), offsets, and the classes of the training rows."""
-
-    weights: Floats
-    offset: Floats
-    classes: RowNumbers
-
-    def predict(self, A: csr_array) -> Floats:
-        """Probabilities of `classes` for these rows."""
-        return np.asarray(softmax(A @ self.weights + self.offset, axis=1))
-
-
-def fit_sparse_path(A: csr_array, y: Codes, strengths: Sequence[float]) -> list[SparseLogistic]:
-    """Fit the same rows under several penalties, each from where the one before it ended.
-
-    The objective is that of scikit-learn: C times the summed log-loss plus half the squared weights, the offset free.
-    With two classes one column of weights, whose halves are given to the classes.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> A = csr_array(rng.random((2000, 3)) * (rng.random((2000, 3)) < 0.3))
-    >>> y = (rng.random(2000) < 1 / (1 + np.exp(-4 * A[:, [0]].toarray()[:, 0]))).astype(np.int64)
-    >>> [bool(m.weights[0, 1] - m.weights[0, 0] > 1) for m in fit_sparse_path(A, y, [1.0, 100.0])]
-    [True, True]
-    """
-    classes, codes = np.unique(y, return_inverse=True)
-    n, d = A.shape
-    two = len(classes) == 2
-    columns = 1 if two else len(classes)
-    transposed = csr_array(A.T)
-    shares = np.bincount(codes) / n
-    W = np.zeros((d + 1, columns))
-    W[d] = np.log(shares[1] / shares[0]) if two else np.log(shares)
-    own = np.arange(n)
-
-    def objective(flat: Floats, penalty: float) -> tuple[float, Floats]:
-        W = flat.reshape(d + 1, columns)
-        scores = A @ W[:d] + W[d]
-        if two:
-            wrong = np.where(codes == 1, -scores[:, 0], scores[:, 0])
-            loss = np.logaddexp(0, wrong).mean()
-            residual = (1 / (1 + np.exp(-np.clip(wrong, -500, 500))) * np.where(codes == 1, -1.0, 1.0))[:, None]
-        else:
-            logs = log_softmax(scores, axis=1)
-            loss = -logs[own, codes].mean()
-            residual = np.exp(logs)
-            residual[own, codes] -= 1
-        slope = np.vstack([transposed @ residual + n * penalty * W[:d], residual.sum(axis=0)[None]]) / n
-        return float(loss + penalty / 2 * (W[:d] ** 2).sum()), slope.ravel()
-
-    fits = {}
-    for c in sorted(set(strengths)):
-        flat, _, _ = fmin_l_bfgs_b(
-            objective,
-            W.ravel(),
-            args=(1 / (c * n),),
-            m=8,
-            maxiter=_STEPS,
-            factr=_PRECISION / np.finfo(float).eps,
-            pgtol=0,
-        )
-        W = flat.reshape(d + 1, columns)
-        both = np.hstack([-W / 2, W / 2]) if two else W
-        fits[c] = SparseLogistic(both[:d].copy(), both[d].copy(), classes)
-    return [fits[c] for c in strengths]
 
 
 # --- naive Bayes --------------------------------------------------------------------------------------------
@@ -279,40 +211,4 @@ def _centre(scores: Floats) -> Floats:
     return np.asarray(scores - scores.mean(axis=1, keepdims=True))
 
 
-# --- chains of words ----------------------------------------------------------------------------------------
-
-
-def word_chains(fold: Fold) -> Models:
-    """A Markov chain of words for each class (Peng and Schuurmans 2003).
-
-    log p(text | c) = sum over words log p(w | c) + sum over pairs [log p(w2 | w1, c) - log p(w2 | c)], where
-    p(w2 | w1, c) is shrunk toward p(w2 | w1) p(w2 | c) / p(w2): a pair that was hardly seen says nothing about classes
-    beyond its words.
-    """
-    rows: SparseRows = fold.parts["sparse"]
-    at = [k for k, section in enumerate(rows.sections) if section.kind == "pairs"]
-    if not at or not fold.wants("word chains"):
-        return {}
-    chosen = [place for k in at for place in (k - 1, k)]
-    fit = partial(_chains, sections=[rows.sections[place] for place in chosen])
-    return {"word chains": _calibrated(fold, partial(_counts_of, chosen=chosen), fit)}
-
-
-def _chains(A: csr_array, y: Codes, n_classes: int, sections: Sequence[Section]) -> Floats:
-    """What each word and each pair of words adds to the score of each class; sections of words and pairs by turns."""
-    found, start = [], 0
-    for words, pairs in zip(sections[::2], sections[1::2], strict=True):
-        middle = start + words.matrix.shape[1]
-        end = middle + pairs.matrix.shape[1]
-        assert pairs.first is not None
-        assert pairs.second is not None
-        logs = _multinomial(A[:, start:middle], y, n_classes)
-        counts, starts = _by_class(A[:, middle:end], y, n_classes), _by_class(A[:, start:middle], y, n_classes)
-        starts = starts[pairs.first]
-        after = counts.sum(axis=1, keepdims=True) / np.maximum(starts.sum(axis=1, keepdims=True), 1)
-        found += [logs, _log_ratios(counts, starts * after * np.exp(logs[pairs.second]))]
-        start = end
-    return np.vstack(found)
-
-
-LEARNERS = {"sparse linear": sparse_linear, "naive bayes": naive_bayes, "word chains": word_chains}
+LEARNERS = {"sparse linear": sparse_linear, "naive bayes": naive_bayes}

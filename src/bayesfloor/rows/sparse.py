@@ -50,14 +50,10 @@ class Section:
         Counts of words, pairs of words and runs of characters in a text; counts, or any numbers, of a sparse matrix.
     matrix : scipy.sparse.csr_array
         Sorted, without duplicates and stored zeros.
-    first, second : ndarray, optional
-        Of pairs: which columns of the section of words before it have their two words.
     """
 
     kind: str
     matrix: csr_array
-    first: RowNumbers | None = None
-    second: RowNumbers | None = None
 
     def __getitem__(self, rows: RowNumbers | slice) -> "Section":
         return replace(self, matrix=self.matrix[rows])
@@ -436,11 +432,7 @@ def join_columns(dense: Floats, texts: Sequence[NDArray[Any]]) -> SparseRows:
     notes = []
     for column in texts:
         counts = count_texts(column)
-        sections += [
-            Section("words", counts.words),
-            Section("pairs", counts.pairs, counts.first, counts.second),
-            Section("runs", counts.runs),
-        ]
+        sections += [Section(kind, getattr(counts, kind)) for kind in ("words", "pairs", "runs")]
         if counts.n_empty:
             notes.append(f"{counts.n_empty:,} of {len(column):,} texts hold no letter or digit")
     if not dense.shape[1] and not any(section.matrix.nnz for section in sections):

@@ -5,16 +5,16 @@ from training rows: see `library/sparse_models.py`.
 """
 
 import re
-import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
-from .._types import Keys, Mask, RowNumbers
 from ..errors import DataError, DataTypeError
 from ..utils.checks import brief
 from ..utils.parallel import available_memory
@@ -26,7 +26,6 @@ _BITS = 22  # words, pairs and runs are hashed to so many bits each: memory is b
 _RUNS = (2, 3, 4)  # characters
 _AT_A_TIME, _MOST_ROWS = 2**20, 2**18  # characters, and texts, that are counted together
 _WORD = re.compile(r"\w+")
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 _ENTRY_BYTES = 16  # of a count: its number, its column, and room to move it
 
 
@@ -98,8 +97,6 @@ class TextCounts:
     words, pairs, runs : scipy.sparse.csr_array
         Counts of words, pairs of neighbouring words, and runs of two to four characters; a row for each text. What only
         one text has is left out: nothing can be learned from it.
-    first, second : ndarray
-        Columns of the two words of each pair.
     n_empty : int
         Texts without a single letter or digit.
     """
@@ -107,8 +104,6 @@ class TextCounts:
     words: csr_array
     pairs: csr_array
     runs: csr_array
-    first: RowNumbers
-    second: RowNumbers
     n_empty: int
 
 
@@ -121,36 +116,25 @@ def count_texts(texts: Sequence[str] | NDArray[Any]) -> TextCounts:
     >>> counts.words.toarray().sum(axis=0).tolist(), counts.pairs.shape
     ([3.0, 3.0], (3, 1))
     """
+    from sklearn.feature_extraction import FeatureHasher
+
     n = len(texts)
-    parts: dict[str, list[csr_array]] = {"words": [], "pairs": [], "runs": []}
+    hasher = FeatureHasher(2**_BITS, alternate_sign=False)
+    parts: dict[str, list[csr_array]] = {name: [csr_array((0, 2**_BITS))] for name in _COUNTED}
     entries, most = 0, available_memory() // 2
     for start, stop in _batches(texts):
-        lowered = [texts[row].lower() for row in range(start, stop)]
-        found = {**_count_words(lowered), "runs": _count_runs(lowered)}
-        for name, matrix in found.items():
-            parts[name].append(matrix)
-            entries += matrix.nnz
+        lowered = [_lower(text) for text in texts[start:stop]]
+        for name, count in _COUNTED.items():
+            parts[name].append(csr_array(hasher.transform(map(count, lowered))))
+            entries += parts[name][-1].nnz
         if entries / stop * n * _ENTRY_BYTES > most and entries * _ENTRY_BYTES > most // 8:
             raise DataError(
                 f"the counts of {n:,} texts would take about {entries / stop * n * _ENTRY_BYTES / 2**30:.1f} GiB of "
                 f"memory, of which {2 * most / 2**30:.1f} are free: take a sample of the rows"
             )
-    whole = {name: _stack(found, n) for name, found in parts.items()}
-    # A pair is the numbers of its two words, of which there are too many for columns: those that are there get one.
-    pairs = whole["pairs"]
-    both, columns = np.unique(pairs.indices, return_inverse=True)
-    shape = (n, max(len(both), 1))
-    whole["pairs"] = csr_array((pairs.data, columns.astype(np.int32), pairs.indptr), shape=shape)
+    whole = {name: csr_array(vstack(found, format="csr")) for name, found in parts.items()}
     n_empty = int((np.diff(whole["words"].indptr) == 0).sum())
-    kept = {name: np.bincount(matrix.indices, minlength=matrix.shape[1]) > 1 for name, matrix in whole.items()}
-    place = np.cumsum(kept["words"]) - 1
-    both = both[kept["pairs"][: len(both)]]
-    return TextCounts(
-        **{name: _columns(matrix, kept[name]) for name, matrix in whole.items()},
-        first=place[both >> _BITS],
-        second=place[both & (2**_BITS - 1)],
-        n_empty=n_empty,
-    )
+    return TextCounts(**{name: _in_two_rows(matrix) for name, matrix in whole.items()}, n_empty=n_empty)
 
 
 def _batches(texts: Sequence[str] | NDArray[Any]) -> Iterator[tuple[int, int]]:
@@ -165,69 +149,25 @@ def _batches(texts: Sequence[str] | NDArray[Any]) -> Iterator[tuple[int, int]]:
         yield start, len(texts)
 
 
-def _count_words(texts: list[str]) -> dict[str, csr_array]:
-    """Words and pairs of them."""
-    found = [[zlib.crc32(word.encode("utf-8", "surrogatepass")) for word in _WORD.findall(text)] for text in texts]
-    row = np.repeat(np.arange(len(texts)), [len(words) for words in found])
-    codes = np.fromiter((code for words in found for code in words), dtype=np.uint64, count=len(row))
-    words = _bits(_stir(codes))
-    inside = np.flatnonzero(row[1:] == row[:-1])
-    pairs = words[inside] << _BITS | words[inside + 1]
-    return {"words": _tally(row, words, len(texts)), "pairs": _tally(row[inside], pairs, len(texts), 2 * _BITS)}
+def _lower(text: str) -> str:
+    """In lower case, and halves of surrogates replaced, which cannot be hashed."""
+    return text.lower().encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _count_runs(texts: list[str]) -> csr_array:
+def _pairs(text: str) -> Counter[str]:
+    return Counter(map(" ".join, pairwise(_WORD.findall(text))))
+
+
+def _runs(text: str) -> Counter[str]:
     """Runs of characters; what is between words is one space, and so are beginning and end."""
-    spaced = [f" {' '.join(words)} " if words else "" for words in (text.split() for text in texts)]
-    row = np.repeat(np.arange(len(spaced)), [len(text) for text in spaced])
-    joined = "".join(spaced).encode("utf-32-le", "surrogatepass")
-    characters = np.frombuffer(joined, dtype=np.uint32).astype(np.uint64)
-    rows, runs = [], []
-    for length in _RUNS:
-        last = len(characters) - length + 1
-        if last < 1:
-            continue
-        codes = np.full(last, length, dtype=np.uint64)
-        for step in range(length):
-            codes = codes * _ODD + characters[step : step + last]
-        within = row[:last] == row[length - 1 :]
-        rows.append(row[:last][within])
-        runs.append(_bits(_stir(codes[within])))
-    if not rows:
-        return csr_array((len(texts), 2**_BITS))
-    return _tally(np.concatenate(rows), np.concatenate(runs), len(texts))
+    words = text.split()
+    spaced = f" {' '.join(words)} " if words else ""
+    return Counter(spaced[i : i + size] for size in _RUNS for i in range(len(spaced) - size + 1))
 
 
-def _stir(codes: Keys) -> Keys:
-    codes = (codes ^ (codes >> np.uint64(31))) * _ODD
-    return codes ^ (codes >> np.uint64(29))
+_COUNTED = {"words": lambda text: Counter(_WORD.findall(text)), "pairs": _pairs, "runs": _runs}
 
 
-def _bits(codes: Keys) -> NDArray[np.int64]:
-    return (codes * _ODD >> np.uint64(64 - _BITS)).astype(np.int64)
-
-
-def _tally(row: RowNumbers, column: RowNumbers, n: int, bits: int = _BITS) -> csr_array:
-    """How often each column, a number of so many bits, is there in each row."""
-    keys, counts = np.unique(row << bits | column, return_counts=True)
-    indptr = np.searchsorted(keys, np.arange(n + 1) << bits)
-    indices = (keys & (2**bits - 1)).astype(np.int32 if bits < 32 else np.int64)
-    return csr_array((counts.astype(np.float64), indices, indptr), shape=(n, 2**bits))
-
-
-def _stack(parts: list[csr_array], n: int) -> csr_array:
-    if not parts:
-        return csr_array((n, 2**_BITS))
-    lengths = np.concatenate([np.diff(part.indptr) for part in parts])
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
-    data, indices = (np.concatenate([getattr(part, name) for part in parts]) for name in ("data", "indices"))
-    return csr_array((data, indices, indptr), shape=(n, parts[0].shape[1]))
-
-
-def _columns(matrix: csr_array, kept: Mask) -> csr_array:
-    """Some of the columns, renumbered."""
-    place = np.cumsum(kept) - 1
-    stays = kept[matrix.indices]
-    indptr = np.concatenate([[0], np.cumsum(stays)])[matrix.indptr]
-    indices = place[matrix.indices[stays]].astype(np.int32)
-    return csr_array((matrix.data[stays], indices, indptr), shape=(matrix.shape[0], int(kept.sum())))
+def _in_two_rows(matrix: csr_array) -> csr_array:
+    """Columns that two rows have at least."""
+    return csr_array(matrix[:, np.flatnonzero(np.bincount(matrix.indices, minlength=matrix.shape[1]) > 1)])
