@@ -119,7 +119,7 @@ def fit_boosting(
     value = np.zeros((n_rounds * len(start), n_leaves))
     if len(start):  # of one class there is nothing to learn
         labels, least = labels.astype(np.int64), max(1, min_rows)
-        n, d = len(bins), bins.shape[1]
+        n, d = len(rows), rows.shape[1]
         _boost(
             bins,
             n_cuts,
