@@ -32,10 +32,10 @@ help:
 	$(RUN) -m pip install --quiet --upgrade 'pip>=25.1'
 	@touch $@
 
-# The first estimate compiles what numba then keeps: half a minute, once.
+# The first estimate compiles code that numba keeps beside the package: done here, so that the demo need not wait.
 .venv/for-use: .venv/made pyproject.toml
 	$(RUN) -m pip install --quiet --editable .
-	$(RUN) -c "import bayesfloor as bf; bf.estimate(*bf.problems.get('moons').sample(200, 0))"
+	$(RUN) -c "import bayesfloor as bf; bf.estimate(*bf.problems.get('moons').sample(1500, 0))"
 	@touch $@
 
 .venv/for-%: .venv/made pyproject.toml
@@ -108,6 +108,7 @@ evidence: .venv/for-test .venv/for-bench
 	$(RUN) benchmarks/parts.py collect --work build/parts
 	$(RUN) benchmarks/parts.py report --work build/parts
 	$(RUN) benchmarks/floor_cost.py --out benchmarks/results/floor_cost.md --readme README.md
+	$(RUN) benchmarks/first_answer.py --readme README.md
 	$(RUN) benchmarks/compare_coverage.py run
 	$(RUN) benchmarks/compare_coverage.py report --out benchmarks/results/compare_coverage.md
 	$(RUN) benchmarks/columns.py run

@@ -145,7 +145,11 @@ def _search_tiles(
         for columns in tiles.column_tiles():
             inside = np.where((at >= columns.start) & (at < columns.stop), at - columns.start, -1)
             S = tiles.product(rows, columns, tile, buffer)
-            collect_near(S, tiles.half[columns], inside, lower, columns.start, candidates, values, n_found)
+            eights = np.zeros(-(-S.shape[1] // 8), dtype=np.uint64)
+            passes = eights.view(np.uint8)
+            collect_near(
+                S, tiles.half[columns], inside, lower, columns.start, candidates, values, n_found, passes, eights
+            )
         # Whatever was not collected has S - half < lower, hence |x|^2 - 2 (lower + slack) < d^2.
         slack = tiles.slack(norms, slice(0, n))
         complete = (norms**2 - 2 * (lower + slack) - 4e-7 * norms**2) / tiles.scale / tiles.scale
@@ -255,7 +259,9 @@ def _rank(
     n, width = len(q_rows), max(1, int(n_found.max(initial=0)))
     rows, distances, keys = _room(n, width)
     bits = int(width).bit_length()
-    measure_candidates(Q, q_rows, Y, candidates, values, least, n_found, y_rows, bits, rows, distances, keys)
+    measure_candidates(
+        Q, q_rows, Y, candidates, values, least, n_found, y_rows, bits, rows, distances, distances.view(np.uint64), keys
+    )
     keys[:, : max(1, int(n_found.max(initial=0)))].sort(axis=1)
     settled = np.empty(n, dtype=np.bool_)
     rank_candidates(keys, bits, n_found, rows, distances, complete_below, neighbours, squared, settled)

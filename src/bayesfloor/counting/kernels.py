@@ -7,13 +7,11 @@ All in one file: numba's cache looks at the file of a function alone, and would 
 from another one.
 """
 
-from typing import Any
-
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from .._types import BallCounts, Codes, Counts, Floats, Keys, Mask, RowNumbers, Singles
+from ..utils.compiled import compiled
 
 __all__ = [
     "build_tree",
@@ -37,14 +35,10 @@ _BLOCK = 64  # entries that are looked at one by one once one of them is known t
 _STACK = 128  # deeper than any tree of 2^60 points
 
 
-def _jit(**options: Any) -> Any:
-    return nb.njit(nogil=True, cache=True, **options)
-
-
 # --- one pair -----------------------------------------------------------------------------------------------
 
 
-@_jit()
+@compiled
 def _squared_distance(x: Floats, y: Floats) -> float:
     total = 0.0
     for q in range(x.size):
@@ -54,7 +48,7 @@ def _squared_distance(x: Floats, y: Floats) -> float:
 
 
 # The same lines again: numba's cache cannot tell one function compiled with two sets of options apart.
-@_jit(fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def _squared_distance_any_order(x: Floats, y: Floats) -> float:
     total = 0.0
     for q in range(x.size):
@@ -63,7 +57,7 @@ def _squared_distance_any_order(x: Floats, y: Floats) -> float:
     return total
 
 
-@_jit()
+@compiled
 def _is_within(x: Floats, y: Floats, squared_radius: float) -> bool:
     # Vector instructions add in another order: a relative difference of at most 2 (d + 2) 2^-53.
     quick = _squared_distance_any_order(x, y)
@@ -78,7 +72,7 @@ def _is_within(x: Floats, y: Floats, squared_radius: float) -> bool:
 # it certainly is, below limit - slack it certainly is not, and the few between are computed directly.
 
 
-@_jit()
+@compiled
 def _scan(values: Singles, upper: np.float32, lower: np.float32) -> tuple[np.int32, np.int32]:
     certain, possible = np.int32(0), np.int32(0)
     for j in range(values.size):
@@ -87,7 +81,7 @@ def _scan(values: Singles, upper: np.float32, lower: np.float32) -> tuple[np.int
     return certain, possible
 
 
-@_jit()
+@compiled
 def _scan_codes(codes: ShortCodes, lower: np.int16, upper: np.int16, columns: ShortCodes) -> tuple[np.int16, np.int16]:
     certain, possible = np.int16(0), np.int16(0)
     for j in range(codes.size):
@@ -98,7 +92,7 @@ def _scan_codes(codes: ShortCodes, lower: np.int16, upper: np.int16, columns: Sh
     return certain, possible
 
 
-@_jit()
+@compiled
 def _scan_four_codes(
     c0: ShortCodes,
     c1: ShortCodes,
@@ -126,7 +120,7 @@ def _scan_four_codes(
     return k0, k1, k2, k3, possible
 
 
-@_jit()
+@compiled
 def _encode(
     row: Singles, half: Singles, own_half: np.float32, base: np.float32, scale: np.float32, codes: ShortCodes
 ) -> None:
@@ -139,20 +133,20 @@ def _encode(
         codes[j] = _code(own_half - row[j], base, scale)
 
 
-@_jit()
+@compiled
 def _code(value: np.float32, base: np.float32, scale: np.float32) -> np.int16:
     steps = (value - base) * scale - _CODE_RANGE
     return np.int16(np.int32(min(max(steps, -_CODE_LIMIT), _CODE_LIMIT)))
 
 
-@_jit()
+@compiled
 def _limits(limit: float, slack: float) -> tuple[np.float32, np.float32]:
     """Above the first a product is certainly within, below the second it certainly is not."""
     width = slack + abs(limit) * 1.2e-7  # the cast to float32 rounds by at most 2^-24 of the value
     return np.float32(limit + width), np.float32(limit - width)
 
 
-@_jit()
+@compiled
 def _decide_codes(
     codes: ShortCodes,
     low_code: np.int16,
@@ -185,7 +179,7 @@ def _decide_codes(
     return found
 
 
-@_jit()
+@compiled
 def _decide(
     values: Singles, upper: np.float32, lower: np.float32, x: Floats, Y: Floats, rows: RowNumbers, squared_radius: float
 ) -> int:
@@ -202,13 +196,13 @@ def _decide(
     return found
 
 
-@_jit()
+@compiled
 def _set_limits(limits: Floats, slack: float, upper: Singles, lower: Singles) -> None:
     for r in range(limits.size):
         upper[r], lower[r] = _limits(limits[r], slack)
 
 
-@_jit()
+@compiled
 def count_in_tile(
     S: Singles,
     half: Singles,
@@ -260,7 +254,7 @@ def count_in_tile(
                         )
 
 
-@_jit()
+@compiled
 def count_in_tile_both_ways(
     S: Singles,
     half: Singles,
@@ -274,6 +268,9 @@ def count_in_tile_both_ways(
     x_rows: RowNumbers,
     y_rows: RowNumbers,
     codes: ShortCodes,
+    columns: ShortCodes,
+    reach: float,
+    widest: float,
     counts: BallCounts,
     column_counts: BallCounts,
 ) -> None:
@@ -288,14 +285,14 @@ def count_in_tile_both_ways(
     ----------
     row_class : (n,) class of each row, ascending.
     row_half : (n,) half squared norms; half_radii : (L,) half squared radii in the units of the products.
-    codes : (n, m) room, overwritten.
+    codes : (n, m) room, overwritten; columns : (L, m) zeros, which they are again in the end.
+    reach : the largest half squared norms of a row and of a column, added; widest : the largest slack.
     column_counts : (C, L, m) takes what the rows add to the columns' own counts.
     """
     n, n_radii = S.shape[0], squared_radii.size
-    reach = row_half.max() + half.max()
     most = min(half_radii[n_radii - 1], 2.1 * reach)  # no pair is farther: (|x| + |y|)^2 / 2
     # Error of a half squared distance: of its product, of its three terms as float32, of the two sums.
-    width = slack.max() + 4.1 * 2.0**-24 * (reach + most)
+    width = widest + 4.1 * 2.0**-24 * (reach + most)
     base = np.float32(half_radii[0] - width)
     scale = np.float32(min(2 * _CODE_RANGE / (max(most - half_radii[0], 0.0) + 2 * width), 1e30))
     low_codes, high_codes = np.empty(n_radii, np.int16), np.empty(n_radii, np.int16)
@@ -305,7 +302,6 @@ def count_in_tile_both_ways(
         high_codes[r] = _code(np.float32(half_radii[r] + margin), base, scale)
     for i in range(n):
         _encode(S[i], half, np.float32(row_half[i]), base, scale, codes[i])
-    columns = np.zeros((n_radii, half.size), np.int16)  # a tile has fewer rows than an int16 can count
     i = 0
     while i < n:
         together = 4 if i + 4 <= n and row_class[i + 3] == row_class[i] else 1
@@ -359,7 +355,7 @@ def count_in_tile_both_ways(
                     columns[r, j] = np.int16(0)
 
 
-@_jit()
+@compiled
 def leave_out_groups(
     X: Floats,
     rows: RowNumbers,
@@ -388,7 +384,7 @@ def leave_out_groups(
 # --- trees: counting ----------------------------------------------------------------------------------------
 
 
-@_jit()
+@compiled
 def build_tree(X: Floats, leaf_size: int) -> tuple[RowNumbers, RowNumbers, Floats, Floats]:
     """Balanced kd-tree with children 2k+1 and 2k+2: order of the rows, bounds of the nodes, their boxes.
 
@@ -405,8 +401,9 @@ def build_tree(X: Floats, leaf_size: int) -> tuple[RowNumbers, RowNumbers, Float
     order = np.arange(n)
     first_leaf = (1 << levels) - 1
     for k in range(n_nodes):
-        a, b = bounds[k]
-        low[k], high[k] = np.inf, -np.inf
+        a, b = bounds[k, 0], bounds[k, 1]
+        for q in range(d):
+            low[k, q], high[k, q] = np.inf, -np.inf
         for i in range(a, b):
             for q in range(d):
                 value = X[order[i], q]
@@ -439,7 +436,7 @@ def build_tree(X: Floats, leaf_size: int) -> tuple[RowNumbers, RowNumbers, Float
     return order, bounds, low, high
 
 
-@_jit()
+@compiled
 def _leaf_distances(columns: Floats, a: int, b: int, x: Floats, squared: Floats) -> None:
     """Squared distances from x to points a..b, stored feature by feature, summed in the order of features."""
     out = squared[: b - a]
@@ -466,7 +463,7 @@ def _leaf_distances(columns: Floats, a: int, b: int, x: Floats, squared: Floats)
             out[j] += e * e
 
 
-@_jit()
+@compiled
 def _count_at_most(values: Floats, limit: float) -> np.int64:
     found = np.int64(0)
     for j in range(values.size):
@@ -474,7 +471,7 @@ def _count_at_most(values: Floats, limit: float) -> np.int64:
     return found
 
 
-@_jit()
+@compiled
 def count_around_leaves(
     points: Floats,
     bounds: RowNumbers,
@@ -501,18 +498,18 @@ def count_around_leaves(
     """
     d, n_radii = points.shape[1], squared_radii.size
     ref_first_leaf = ref_bounds.shape[0] // 2
-    stack = np.empty(_STACK, np.int64)
-    squared = np.empty(max(1, (ref_bounds[ref_first_leaf:, 1] - ref_bounds[ref_first_leaf:, 0]).max()))
-    whole = np.empty(n_radii, np.int64)
+    stack, whole = np.empty(_STACK, np.int64), np.empty(n_radii, np.int64)
+    squared = np.empty(ref_columns.shape[1] // (ref_first_leaf + 1) + 1)  # leaves differ by one point at most
     n_pairs, base = 0, bounds[first, 0]
     for leaf in range(first, last):
-        begin, end = bounds[leaf]
-        whole[:] = 0
+        begin, end = bounds[leaf, 0], bounds[leaf, 1]
+        for r in range(n_radii):
+            whole[r] = 0
         stack[0], depth = 0, 1
         while depth > 0:
             depth -= 1
             k = stack[depth]
-            a, b = ref_bounds[k]
+            a, b = ref_bounds[k, 0], ref_bounds[k, 1]
             if a == b:
                 continue
             nearest, farthest = 0.0, 0.0
@@ -565,7 +562,7 @@ def count_around_leaves(
 # --- nearest points -----------------------------------------------------------------------------------------
 
 
-@_jit()
+@compiled
 def collect_near(
     S: Singles,
     half: Singles,
@@ -575,11 +572,14 @@ def collect_near(
     candidates: Places,
     values: Singles,
     n_found: Counts,
+    passes: NDArray[np.uint8],
+    eights: Keys,
 ) -> None:
-    """Append the columns with S - half >= lower to each row's candidates; past the buffer only count."""
+    """Append the columns with S - half >= lower to each row's candidates; past the buffer only count.
+
+    `passes` is room for a row's answers, zero beyond its columns; `eights` are the same bytes, eight to a number.
+    """
     capacity, width = candidates.shape[1], S.shape[1]
-    passes = np.zeros((width + 7) // 8 * 8, np.uint8)
-    eights = passes.view(np.uint64)
     for i in range(S.shape[0]):
         row, limit, at = S[i], lower[i], n_found[i]
         if own[i] >= 0:
@@ -603,7 +603,7 @@ def collect_near(
         n_found[i] = at
 
 
-@_jit()
+@compiled
 def measure_candidates(
     Q: Floats,
     q_rows: RowNumbers,
@@ -616,13 +616,15 @@ def measure_candidates(
     index_bits: int,
     rows: RowNumbers,
     squared: Floats,
+    bits: Keys,
     keys: Keys,
 ) -> None:
     """Squared distances of each query's candidates, and keys that sort like them.
 
     A key is a distance's bits (those of positive numbers sort like the numbers) with the lowest replaced by the
     candidate's place: sorting keys sorts places, up to distances that agree in all other bits. Candidates whose
-    value is below `least` are passed over (`values` may be empty); `n_found` becomes the number left.
+    value is below `least` are passed over (`values` may be empty); `n_found` becomes the number left. `bits` is
+    `squared`, seen as integers.
     """
     places = np.uint64((1 << index_bits) - 1)
     for i in range(candidates.shape[0]):
@@ -646,14 +648,33 @@ def measure_candidates(
             squared[i, c + 4], squared[i, c + 5], squared[i, c + 6], squared[i, c + 7] = t0, t1, t2, t3
         for c in range(n - n % 8, n):
             squared[i, c] = _squared_distance(x, Y[rows[i, c]])
-        bits = squared[i].view(np.uint64)
         for c in range(n):
-            keys[i, c] = (bits[c] & ~places) | np.uint64(c)
+            keys[i, c] = (bits[i, c] & ~places) | np.uint64(c)
         for c in range(n, keys.shape[1]):
             keys[i, c] = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-@_jit()
+@compiled
+def _sort_ties(keys: Keys, places: np.uint64, squared: Floats, rows: RowNumbers) -> None:
+    """Replace keys by their places, sorted by distance and row (Shell's method; numba's own takes long to compile)."""
+    for c in range(keys.size):
+        keys[c] &= places
+    gap = keys.size // 2
+    while gap > 0:
+        for c in range(gap, keys.size):
+            key, at = keys[c], c
+            distance, row = squared[np.int64(key)], rows[np.int64(key)]
+            while at >= gap:
+                other = np.int64(keys[at - gap])
+                if squared[other] < distance or (squared[other] == distance and rows[other] < row):
+                    break
+                keys[at] = keys[at - gap]
+                at -= gap
+            keys[at] = key
+        gap //= 2
+
+
+@compiled
 def rank_candidates(
     keys: Keys,
     index_bits: int,
@@ -685,14 +706,10 @@ def rank_candidates(
                 neighbours[i, start], distances[i, start] = rows[i, place], squared[i, place]
                 start = stop
                 continue
-            group = np.empty(stop - start, np.int64)
-            for c in range(start, stop):
-                group[c - start] = np.int64(keys[i, c] & places)
-            group = group[np.argsort(rows[i][group])]
-            group = group[np.argsort(squared[i][group], kind="mergesort")]
+            _sort_ties(keys[i, start:stop], places, squared[i], rows[i])
             for c in range(start, min(stop, k)):
-                neighbours[i, c] = rows[i, group[c - start]]
-                distances[i, c] = squared[i, group[c - start]]
+                place = np.int64(keys[i, c])
+                neighbours[i, c], distances[i, c] = rows[i, place], squared[i, place]
             start = stop
         settled[i] = distances[i, k - 1] < complete_below[i]
 
@@ -700,7 +717,7 @@ def rank_candidates(
 # --- spanning tree ------------------------------------------------------------------------------------------
 
 
-@_jit()
+@compiled
 def nearest_foreign_in_tile(
     S: Singles,
     half: Singles,
@@ -739,7 +756,7 @@ def nearest_foreign_in_tile(
                     best_product[i] = block[j]
 
 
-@_jit()
+@compiled
 def nearest_foreign_in_tree(
     queries: RowNumbers,
     X: Floats,

@@ -142,22 +142,27 @@ class Tiles:
             among, starts = self._classes(columns)
             back = np.zeros((self.n_classes, n_radii, width), dtype=np.int32)
             own_counts = np.zeros((width, self.n_classes, n_radii), dtype=np.int32)
+            of_columns = np.zeros((n_radii, width), dtype=np.int16)  # a tile has fewer rows than an int16 can count
             for rows in slices(0, columns.start, TILE_ROWS):
                 S = self.product(self.Z[rows], columns, tile, buffer)
                 part = np.zeros((len(S), among.stop - among.start, n_radii), dtype=np.int32)
+                slack = self.slack(self.norms[rows], columns)
                 count_in_tile_both_ways(
                     S,
                     self.half[columns],
                     self.labels[rows],
                     row_half[rows],
                     half_radii,
-                    self.slack(self.norms[rows], columns),
+                    slack,
                     starts,
                     squared_radii,
                     self.X,
                     self.rows[rows],
                     self.rows[columns],
                     _shaped(codes, *S.shape),
+                    of_columns,
+                    float(row_half[rows].max()) + float(self.half[columns].max()),
+                    float(slack.max()),
                     part,
                     back,
                 )

@@ -9,13 +9,12 @@ They only choose the splits; values of leaves come from the gradients as they ar
 """
 
 from dataclasses import dataclass
-from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from .._types import Codes, Counts, Floats, RowNumbers
+from ..utils.compiled import compiled
 
 __all__ = ["BoostedTrees", "fit_boosting"]
 
@@ -28,10 +27,6 @@ _LEAST_CURVATURE = 1e-3  # sum of second derivatives of a leaf
 _LANES = 8  # loops over bins take whole registers
 _BLOCK = 256  # rows that go through the trees together
 _MOST_ROWS = 2**18  # then gradients are rounded to about 1/20; of 10,000 rows, to less than 1/1000
-
-
-def _jit(**options: Any) -> Any:
-    return nb.njit(nogil=True, cache=True, error_model="numpy", **options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,14 +119,35 @@ def fit_boosting(
     value = np.zeros((n_rounds * len(start), n_leaves))
     if len(start):  # of one class there is nothing to learn
         labels, least = labels.astype(np.int64), max(1, min_rows)
-        _boost(bins, n_cuts, labels, start, least, penalty, shrinkage, leaf, column, cut, value)
+        n, d = len(rows), rows.shape[1]
+        _boost(
+            bins,
+            n_cuts,
+            labels,
+            start,
+            least,
+            penalty,
+            shrinkage,
+            leaf,
+            column,
+            cut,
+            value,
+            np.tile(start, (2, n, 1)),
+            np.empty((2, n)),
+            np.empty((3, n), dtype=np.int64),
+            np.empty((n_leaves, d, _BINS), dtype=np.int64),
+            np.empty((5, n_leaves), dtype=np.int64),
+            np.empty(n_leaves),
+            np.empty((2, _BINS + _LANES), dtype=np.int64),
+            np.empty(_BINS + _LANES),
+        )
     return BoostedTrees(classes, start, leaf, column, cuts[column, cut], value)
 
 
 # --- bins ---------------------------------------------------------------------------------------------------
 
 
-@_jit()
+@compiled
 def _cut(ordered: Floats, cuts: Floats, n_cuts: Counts) -> None:
     """Cut sorted columns between all their values, or where they are many into bins of about as many rows each."""
     d, n = ordered.shape
@@ -154,7 +170,7 @@ def _cut(ordered: Floats, cuts: Floats, n_cuts: Counts) -> None:
         n_cuts[j] = found
 
 
-@_jit()
+@compiled
 def _encode(rows: Floats, cuts: Floats, bins: Bins) -> None:
     """Number of cuts below each value; there is one fewer than a power of two, unused ones are infinite."""
     n, d = rows.shape
@@ -170,7 +186,7 @@ def _encode(rows: Floats, cuts: Floats, bins: Bins) -> None:
 # --- rounds -------------------------------------------------------------------------------------------------
 
 
-@_jit()
+@compiled
 def _boost(
     bins: Bins,
     n_cuts: Counts,
@@ -183,17 +199,24 @@ def _boost(
     column: RowNumbers,
     cut: RowNumbers,
     value: Floats,
+    by_score: Floats,
+    by_row: Floats,
+    row_numbers: Packed,
+    histograms: Packed,
+    by_leaf: RowNumbers,
+    gains: Floats,
+    by_bin: Packed,
+    bin_gains: Floats,
 ) -> None:
-    """Fill the arrays of the trees, each of which is grown on what the rounds before it left."""
-    n, n_scores, (n_trees, n_leaves) = bins.shape[0], start.size, value.shape
-    scores, shares = np.empty((n, n_scores)), np.empty((n, n_scores))
-    for i in range(n):
-        for k in range(n_scores):
-            scores[i, k] = start[k]
-    gradients, curvatures = np.empty(n), np.empty(n)
-    packed, order, spare = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-    histograms = np.empty((n_leaves, bins.shape[1], _BINS), np.int64)
-    ends = np.empty((n_leaves, 2), np.int64)
+    """Fill the arrays of the trees, each of which is grown on what the rounds before it left.
+
+    From `by_score` on, which holds the start for every row, arrays are room. numpy makes them: for numba to make
+    them, it would first have to compile how.
+    """
+    n, n_scores, n_trees = bins.shape[0], start.size, value.shape[0]
+    scores, shares, gradients, curvatures = by_score[0], by_score[1], by_row[0], by_row[1]
+    packed, order, spare = row_numbers[0], row_numbers[1], row_numbers[2]
+    first, last = by_leaf[0], by_leaf[1]
     for tree in range(n_trees):
         k = tree % n_scores
         if k == 0:
@@ -206,10 +229,24 @@ def _boost(
         fields = _pack(gradients, curvatures, packed)
         limits = (min_rows, penalty * fields[2], _LEAST_CURVATURE * fields[2])
         grown = _grow(
-            bins, n_cuts, packed, fields, limits, histograms, order, spare, ends, leaf[tree], column[tree], cut[tree]
+            bins,
+            n_cuts,
+            packed,
+            fields,
+            limits,
+            histograms,
+            order,
+            spare,
+            by_leaf,
+            gains,
+            by_bin,
+            bin_gains,
+            leaf[tree],
+            column[tree],
+            cut[tree],
         )
         for new in range(grown):
-            rows = order[ends[new, 0] : ends[new, 1]]
+            rows = order[first[new] : last[new]]
             slope, curvature = 0.0, penalty
             for r in rows:
                 slope += gradients[r]
@@ -219,7 +256,7 @@ def _boost(
                 scores[r, k] += value[tree, new]
 
 
-@_jit()
+@compiled
 def _share(scores: Floats, shares: Floats) -> None:
     """Probabilities of the scores: logistic of one, softmax of several."""
     n, n_scores = scores.shape
@@ -238,7 +275,7 @@ def _share(scores: Floats, shares: Floats) -> None:
             shares[i, k] /= total
 
 
-@_jit()
+@compiled
 def _pack(gradients: Floats, curvatures: Floats, packed: Packed) -> tuple[int, int, float]:
     """Write a gradient, a second derivative and a count of one into each integer, from its highest bits to its lowest.
 
@@ -266,7 +303,7 @@ def _pack(gradients: Floats, curvatures: Floats, packed: Packed) -> tuple[int, i
 # --- trees --------------------------------------------------------------------------------------------------
 
 
-@_jit()
+@compiled
 def _grow(
     bins: Bins,
     n_cuts: Counts,
@@ -276,22 +313,27 @@ def _grow(
     histograms: Packed,
     order: RowNumbers,
     spare: RowNumbers,
-    ends: RowNumbers,
+    by_leaf: RowNumbers,
+    gains: Floats,
+    by_bin: Packed,
+    bin_gains: Floats,
     leaf: RowNumbers,
     column: RowNumbers,
     cut: RowNumbers,
 ) -> int:
     """Grow one tree, each time at the leaf whose split gains most, and return how many leaves it has.
 
-    Rows of a leaf are neighbours in `order`; `ends` gets from where to where.
+    Rows of a leaf are neighbours in `order`; `by_leaf` begins with from where to where.
     """
-    most, min_rows = len(ends), limits[0]
-    gains, columns, cuts = np.zeros(most), np.zeros(most, np.int64), np.zeros(most, np.int64)
-    slots = np.zeros(most, np.int64)  # in which of the histograms a leaf's is
-    ends[0, 0], ends[0, 1] = 0, order.size
+    most, min_rows = gains.size, limits[0]
+    starts, stops, columns, cuts = by_leaf[0], by_leaf[1], by_leaf[2], by_leaf[3]
+    slots = by_leaf[4]  # in which of the histograms a leaf's is
+    for new in range(most):
+        gains[new], slots[new] = 0.0, 0
+    starts[0], stops[0] = 0, order.size
     if most > 1 and order.size >= 2 * min_rows:
         _count(bins, packed, order, histograms[0])
-        gains[0], columns[0], cuts[0] = _best_split(histograms[0], n_cuts, fields, limits)
+        gains[0], columns[0], cuts[0] = _best_split(histograms[0], n_cuts, fields, limits, by_bin, bin_gains)
     grown = 1
     while grown < most:
         old, new = 0, grown
@@ -301,9 +343,9 @@ def _grow(
         if gains[old] <= 0.0:
             break
         leaf[new - 1], column[new - 1], cut[new - 1] = old, columns[old], cuts[old]
-        first, last = ends[old, 0], ends[old, 1]
+        first, last = starts[old], stops[old]
         middle = first + _part(bins, columns[old], cuts[old], order[first:last], spare)
-        ends[old, 1], ends[new, 0], ends[new, 1] = middle, middle, last
+        stops[old], starts[new], stops[new] = middle, middle, last
         gains[old] = 0.0
         grown += 1
         if grown == most or max(middle - first, last - middle) < 2 * min_rows:
@@ -312,17 +354,19 @@ def _grow(
         small, large = (old, new) if middle - first <= last - middle else (new, old)
         slots[large], slots[small] = slots[old], new
         fewer, more = histograms[slots[small]], histograms[slots[large]]
-        _count(bins, packed, order[ends[small, 0] : ends[small, 1]], fewer)
+        _count(bins, packed, order[starts[small] : stops[small]], fewer)
         for j in range(fewer.shape[0]):
             for b in range(fewer.shape[1]):
                 more[j, b] -= fewer[j, b]
         for part in (small, large):
-            if ends[part, 1] - ends[part, 0] >= 2 * min_rows:
-                gains[part], columns[part], cuts[part] = _best_split(histograms[slots[part]], n_cuts, fields, limits)
+            if stops[part] - starts[part] >= 2 * min_rows:
+                gains[part], columns[part], cuts[part] = _best_split(
+                    histograms[slots[part]], n_cuts, fields, limits, by_bin, bin_gains
+                )
     return grown
 
 
-@_jit()
+@compiled
 def _count(bins: Bins, packed: Packed, rows: RowNumbers, histogram: Packed) -> None:
     """Sums of the rows in each bin of each column."""
     for j in range(histogram.shape[0]):
@@ -334,9 +378,14 @@ def _count(bins: Bins, packed: Packed, rows: RowNumbers, histogram: Packed) -> N
             histogram[j, bins[r, j]] += of_row
 
 
-@_jit()
+@compiled
 def _best_split(
-    histogram: Packed, n_cuts: Counts, fields: tuple[int, int, float], limits: tuple[int, float, float]
+    histogram: Packed,
+    n_cuts: Counts,
+    fields: tuple[int, int, float],
+    limits: tuple[int, float, float],
+    by_bin: Packed,
+    gains: Floats,
 ) -> tuple[float, int, int]:
     """Gain, column and cut of the split after which the loss is least; no gain where none is allowed."""
     count_bits, curvature_bits, _ = fields
@@ -353,8 +402,7 @@ def _best_split(
     best, column, cut = slope * slope / (curve + penalty), -1, -1
     nothing = best
     # A register longer than there are bins: after the last nothing is on the right, and no split there fits.
-    below, gains = np.empty(histogram.shape[1] + _LANES, np.int64), np.empty(histogram.shape[1] + _LANES)
-    places = np.empty(histogram.shape[1] + _LANES, np.int64)
+    below, places = by_bin[0], by_bin[1]
     for j in range(histogram.shape[0]):
         so_far, filled = np.int64(0), 0
         for b in range(n_cuts[j]):
@@ -386,7 +434,7 @@ def _best_split(
     return best - nothing, column, cut
 
 
-@_jit()
+@compiled
 def _part(bins: Bins, column: int, cut: int, rows: RowNumbers, spare: RowNumbers) -> int:
     """Put rows up to a cut before the others, both in the order they had, and return how many they are."""
     left, right = 0, 0
@@ -401,7 +449,7 @@ def _part(bins: Bins, column: int, cut: int, rows: RowNumbers, spare: RowNumbers
     return left
 
 
-@_jit()
+@compiled
 def _add_trees(
     columns: Floats,
     start: Floats,

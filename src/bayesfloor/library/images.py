@@ -17,13 +17,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from .._types import Codes, RowNumbers, Singles
+from ..utils.compiled import compiled
 from ..utils.parallel import Progress, Workers
 from .image_learners import IMAGE_LEARNERS
 from .learners import LIBRARY
@@ -292,7 +292,7 @@ def _k_means(Z: Singles, k: int, rng: np.random.Generator) -> Singles:
     return np.asarray(centres)
 
 
-@nb.njit(nogil=True, cache=True, fastmath=True)
+@compiled(fastmath=True)
 def _add_activations(
     products: Singles, squares: Singles, sizes: Singles, cells: Codes, found: Singles
 ) -> None:  # pragma: no cover

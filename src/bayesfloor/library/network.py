@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-import numba as nb
 import numpy as np
 from scipy.special import expit, softmax
 
 from .._types import Codes, Floats, RowNumbers, Singles
+from ..utils.compiled import compiled
 
 __all__ = ["Network", "train_network"]
 
@@ -67,7 +67,7 @@ def train_network(X: Floats, y: Codes, n_classes: int, *, decay: float, rounds: 
     sizes = [X.shape[1], _WIDTH, _WIDTH, 1 if n_classes == 2 else n_classes]
     layers = tuple(_start(rng, a, b) for a, b in pairwise(sizes))
     orders = np.stack([rng.permutation(len(y)) for _ in range(rounds)])
-    _train(np.ascontiguousarray(X, dtype=np.float32), y, *layers, np.float32(decay), orders, min(_BATCH, len(y)))
+    _train(np.ascontiguousarray(X, dtype=np.float32), y, *layers, np.float32(decay), orders, *_room(layers, len(y)))
     return Network(tuple(W.astype(np.float64) for W in layers))
 
 
@@ -76,14 +76,17 @@ def _start(rng: np.random.Generator, n_inputs: int, n_outputs: int) -> Singles:
     return rng.uniform(-bound, bound, (n_inputs + 1, n_outputs)).astype(np.float32)
 
 
+def _room(layers: tuple[Singles, ...], n: int) -> tuple[Singles, ...]:
+    """For each layer its gradient and Adam's two averages, then units and slopes of a batch, inputs and outputs too."""
+    sizes = [len(layers[0]) - 1, *(W.shape[1] for W in layers)]
+    batch = [np.empty((min(_BATCH, n), k), dtype=np.float32) for k in (*sizes[:-1], *sizes[1:])]
+    return *(np.zeros((3, *W.shape), dtype=np.float32) for W in layers), *batch
+
+
 # --- compiled -----------------------------------------------------------------------------------------------
 
 
-def _jit(function: Any) -> Any:
-    return nb.njit(nogil=True, cache=True)(function)
-
-
-@_jit
+@compiled
 def _apply(A: Singles, W: Singles, H: Singles) -> None:
     """H = A W + bias."""
     last = W.shape[0] - 1
@@ -93,14 +96,14 @@ def _apply(A: Singles, W: Singles, H: Singles) -> None:
             H[i, j] += W[last, j]
 
 
-@_jit
+@compiled
 def _rectify(H: Singles) -> None:
     for i in range(H.shape[0]):
         for j in range(H.shape[1]):
             H[i, j] = max(H[i, j], np.float32(0))
 
 
-@_jit
+@compiled
 def _pass_back(D: Singles, W: Singles, A: Singles, E: Singles) -> None:
     """E = D W', where the unit was active."""
     np.dot(D, W[: W.shape[0] - 1].T, E)
@@ -110,9 +113,10 @@ def _pass_back(D: Singles, W: Singles, A: Singles, E: Singles) -> None:
                 E[i, q] = 0
 
 
-@_jit
-def _step(A: Singles, D: Singles, W: Singles, G: Singles, M: Singles, V: Singles, shrink: Any, t: int) -> None:
+@compiled
+def _step(A: Singles, D: Singles, W: Singles, room: Singles, shrink: Any, t: int) -> None:
     """One step of Adam on the weights of a layer: their gradient is A' D, and the penalty's."""
+    G, M, V = room[0], room[1], room[2]
     last, k = W.shape[0] - 1, W.shape[1]
     np.dot(A.T, D, G[:last])
     for q in range(last):
@@ -133,7 +137,7 @@ def _step(A: Singles, D: Singles, W: Singles, G: Singles, M: Singles, V: Singles
             W[q, j] -= rate * M[q, j] / (np.sqrt(V[q, j]) + tiny)
 
 
-@_jit
+@compiled
 def _residuals(S: Singles, y: Codes, rows: RowNumbers) -> None:
     """Scores become probabilities less what was seen, by the number of rows."""
     (m, k), one = S.shape, np.float32(1)
@@ -141,7 +145,9 @@ def _residuals(S: Singles, y: Codes, rows: RowNumbers) -> None:
         if k == 1:
             S[i, 0] = one / (one + np.exp(-S[i, 0])) - np.float32(y[rows[i]])
         else:
-            most, total = S[i].max(), np.float32(0)
+            most, total = S[i, 0], np.float32(0)
+            for j in range(1, k):
+                most = max(most, S[i, j])
             for j in range(k):
                 S[i, j] = np.exp(S[i, j] - most)
                 total += S[i, j]
@@ -152,24 +158,33 @@ def _residuals(S: Singles, y: Codes, rows: RowNumbers) -> None:
             S[i, j] /= np.float32(m)
 
 
-@_jit
+@compiled
 def _train(
-    X: Singles, y: Codes, W1: Singles, W2: Singles, W3: Singles, decay: Any, orders: RowNumbers, batch: int
+    X: Singles,
+    y: Codes,
+    W1: Singles,
+    W2: Singles,
+    W3: Singles,
+    decay: Any,
+    orders: RowNumbers,
+    room_1: Singles,
+    room_2: Singles,
+    room_3: Singles,
+    rows_in: Singles,
+    active_1: Singles,
+    active_2: Singles,
+    slope_1: Singles,
+    slope_2: Singles,
+    slope_3: Singles,
 ) -> None:
-    n, d = X.shape
-    h, k = W1.shape[1], W3.shape[1]
-    M1, M2, M3 = np.zeros_like(W1), np.zeros_like(W2), np.zeros_like(W3)
-    V1, V2, V3 = np.zeros_like(W1), np.zeros_like(W2), np.zeros_like(W3)
-    G1, G2, G3 = np.zeros_like(W1), np.zeros_like(W2), np.zeros_like(W3)
-    rows_in, active_1, active_2 = _batch(batch, d), _batch(batch, h), _batch(batch, h)
-    slope_1, slope_2, slope_3 = _batch(batch, h), _batch(batch, h), _batch(batch, k)
-    t = 0
-    for order in orders:
+    (n, d), batch, t = X.shape, rows_in.shape[0], 0
+    for turn in range(orders.shape[0]):
         for start in range(0, n, batch):
-            rows = order[start : start + batch]
+            rows = orders[turn, start : start + batch]
             m = rows.size
             for i in range(m):
-                rows_in[i] = X[rows[i]]
+                for q in range(d):  # as a whole row, numba would compile a message about shapes that differ
+                    rows_in[i, q] = X[rows[i], q]
             A0, A1, A2 = rows_in[:m], active_1[:m], active_2[:m]
             D1, D2, D3 = slope_1[:m], slope_2[:m], slope_3[:m]
             _apply(A0, W1, A1)
@@ -182,11 +197,6 @@ def _train(
             _pass_back(D2, W2, A1, D1)
             t += 1
             shrink = decay / np.float32(m)
-            _step(A2, D3, W3, G3, M3, V3, shrink, t)
-            _step(A1, D2, W2, G2, M2, V2, shrink, t)
-            _step(A0, D1, W1, G1, M1, V1, shrink, t)
-
-
-@_jit
-def _batch(n: int, k: int) -> Singles:
-    return np.empty((n, k), dtype=np.float32)
+            _step(A2, D3, W3, room_3, shrink, t)
+            _step(A1, D2, W2, room_2, shrink, t)
+            _step(A0, D1, W1, room_1, shrink, t)
