@@ -9,20 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
 from .._types import Codes, Floats, RowNumbers, Singles
+from ..utils.compiled import compiled
 
 __all__ = ["Forest", "Tree", "columns_tried"]
 
 Places = NDArray[np.int32]  # of nodes and columns
 _FEWEST = 8  # rows of a split that tells how important a column is
-
-
-def _jit() -> Any:
-    return nb.njit(nogil=True, cache=True, error_model="numpy")
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +104,7 @@ def columns_tried(d: int) -> int:
     return max(min(d, 2), min(d // 2, 40))
 
 
-@_jit()
+@compiled
 def _grow(
     columns: Singles,
     y: Places,
@@ -184,7 +180,8 @@ def _grow(
                     seconds += is_left * int(labels[i])
                 left[0], left[1] = n_left - seconds, seconds
             else:
-                left[:] = 0
+                for c in range(n_classes):
+                    left[c] = 0
                 for i in range(size):
                     is_left = int(values[i] <= cut)
                     n_left += is_left
@@ -215,7 +212,7 @@ def _grow(
     return grown
 
 
-@_jit()
+@compiled
 def _add(
     rows: Singles, column: Places, threshold: Floats, right: Places, counts: Places, leaves: RowNumbers, total: Floats
 ) -> None:
