@@ -29,7 +29,7 @@ __all__ = [
     "squared_distances",
 ]
 
-_AT_A_TIME = 512  # rows
+_AT_A_TIME = 1_024  # rows
 _REFERENCE = 200  # rows whose distances from all others tell what is near
 _EQUAL = 1e-12  # of squared distances, relative to the rows: equal rows must not be apart
 _ROUNDING = 1e-8  # of Gram matrices, for each row: kernels are in single precision
