@@ -119,10 +119,10 @@ class Regression:
     rows: Floats | Singles
     targets: Floats
     mean: Floats
-    gram: Floats
+    gram: Floats | Singles
     penalty: Floats | Singles
     products: Floats
-    sums: Floats
+    sums: Floats | Singles
 
     @classmethod
     def of(cls, kernel: Kernel, rows: Floats | Singles, targets: Floats, mean: Floats) -> "Regression":
@@ -138,9 +138,12 @@ class Regression:
 
     @classmethod
     def at_all(cls, kernel: Kernel, targets: Floats, mean: Floats) -> "Regression":
-        """The same where every row is a landmark: with less work, K (K + ridge) being the matrix otherwise."""
+        """The same where every row is a landmark: with less work, K (K + ridge) being the matrix otherwise.
+
+        No eigenvalue of K + ridge is below the ridge: single precision will do.
+        """
         K, rows = kernel.at(kernel.landmarks), kernel.landmarks
-        return cls(kernel, rows, targets, mean, K.astype(np.float64), np.eye(len(K)), targets - mean, K.sum(axis=0))
+        return cls(kernel, rows, targets, mean, K, np.eye(len(K), dtype=np.float32), targets - mean, K.sum(axis=0))
 
     def centred(self) -> tuple["Regression", Floats]:
         """Of the kernel less its mean over the rows, so that no ridge holds the level down; and that mean."""
@@ -165,8 +168,8 @@ class Regression:
                 factor = np.linalg.cholesky(A)
             except LinAlgError:  # narrow kernels of rows that are all alike
                 continue
-            found = cho_solve((factor, True), self.products, check_finite=False)
-            return Solution(np.asarray(found), np.asarray(factor, dtype=np.float64))
+            found = cho_solve((factor, True), self.products.astype(factor.dtype), check_finite=False)
+            return Solution(np.asarray(found, dtype=np.float64), np.asarray(factor, dtype=np.float64))
         raise LinAlgError("the kernel matrix is singular")
 
 
@@ -219,7 +222,7 @@ def models_on(
 # Widths of the Gaussian kernel; ridges, for few errors and for many.
 _WIDTHS, _RIDGES = (0.3, 1.2, 4.8), (10.0, 1.0, 0.1)
 _LAPLACE_WIDTH, _LAPLACE_RIDGES = 1.0, (0.1, 1.0)
-MOST_CENTRES = 1_000  # rows that the Laplace kernel stands at; half as many cost 4 % of its log-loss
+MOST_ALL, MOST_CENTRES = 2_000, 1_000  # rows of which the Laplace kernel stands at all; of more at so many
 _SHARPNESS = 4.0  # responses lie between 0 and 1: as logarithms they would hardly tell classes apart
 
 
@@ -248,7 +251,7 @@ def laplace(fold: Fold) -> Models:
     if fold.effort == "fast" or not ridges:
         return {}
     Z, targets = fold.own.standard, np.eye(fold.n_classes)[fold.y]
-    at = _some(fold, MOST_CENTRES)
+    at = _some(fold, fold.n if fold.n <= MOST_ALL else MOST_CENTRES)
     kernel = Kernel.of(Z[at], _LAPLACE_WIDTH, is_laplace=True)
     if len(at) == fold.n:
         regression = Regression.at_all(kernel, targets, fold.prior)
