@@ -234,11 +234,11 @@ def interactions(fold: Fold) -> Models:
     Z = fold.own.standard
     if not 3 <= Z.shape[1] <= _MOST_COLUMNS:
         return {}
-    places = _Ranks(Z)
-    pairs = _strongest_pairs(_bin(places, Z), fold.y, fold.n_classes)
+    edges = np.quantile(Z, np.arange(1, _BINS) / _BINS, axis=0)
+    pairs = _strongest_pairs(_bin(edges, Z), fold.y, fold.n_classes)
 
     def cells(unseen: Unseen) -> Floats:
-        bins = _bin(places, unseen.standard)
+        bins = _bin(edges, unseen.standard)
         return np.hstack([np.eye(_BINS**2)[bins[:, i] * _BINS + bins[:, j]] for i, j in pairs])
 
     best = list(pairs[0])
@@ -250,8 +250,9 @@ def interactions(fold: Fold) -> Models:
     }
 
 
-def _bin(places: _Ranks, rows: Floats) -> Codes:
-    return np.minimum((places.of(rows) + 1) / 2 * _BINS, _BINS - 1).astype(np.int64)
+def _bin(edges: Floats, rows: Floats) -> Codes:
+    """Number of edges below each value, column by column."""
+    return np.sum([rows > edge for edge in edges], axis=0, dtype=np.int64)
 
 
 def _strongest_pairs(bins: Codes, y: Codes, n_classes: int) -> list[tuple[int, int]]:
