@@ -15,7 +15,7 @@ from .._types import Floats, Singles
 from .fold import WIDE, Fold, Models, Unseen, from_scores, log_probabilities
 
 __all__ = [
-    "MOST_CENTRES",
+    "MOST_ALL",
     "Kernel",
     "Read",
     "Regression",
