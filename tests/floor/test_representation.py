@@ -13,7 +13,7 @@ class Centred:
     """Raw rows less the mean of those that were learned from; a learner that looks at the part `signs` alone."""
 
     name = "centred"
-    unused = ("boosting", "network", "trees", "interactions")
+    unused = ("boosting", "network", "trees")
     max_rows = {"fast": 2_000, "balanced": 10_000, "thorough": 50_000}  # noqa: RUF012
 
     def __init__(self):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from .._types import Codes, Floats
+from .._types import Floats
 from .fold import COMPONENTS, WIDE, Fold, Models, Scale, Unseen, from_scores, log_probabilities
 from .kernel_ridge import kernel, laplace, squared_distances
 from .logistic import Logistic, fit_path
@@ -54,7 +54,7 @@ def linear(fold: Fold) -> Models:
     if not wide and not fold.parts:
         return {}
     # Of very many columns the weaker penalties cost most and gain nothing.
-    return _logistic(fold, lambda unseen: unseen.scaled, (0.01,) if wide else (0.01, 0.3, 10.0), "linear")
+    return _logistic(fold, lambda unseen: unseen.scaled, (0.01,) if wide else (0.01, 0.3), "linear")
 
 
 def quadratic(fold: Fold) -> Models:
@@ -69,7 +69,7 @@ def quadratic(fold: Fold) -> Models:
         parts = [rows, np.minimum(rows[:, bend] ** 2, 16), np.minimum(distance, _FAR * d), np.log(distance + 0.1 * d)]
         return np.hstack([*parts, np.minimum(radial[:, -1:], _FAR), products])
 
-    return _logistic(fold, _standardize(fold, expanded, "quadratic"), (0.01, 0.3, 10.0), "quadratic")
+    return _logistic(fold, _standardize(fold, expanded, "quadratic"), (0.01, 0.3), "quadratic")
 
 
 def additive(fold: Fold) -> Models:
@@ -88,7 +88,7 @@ def additive(fold: Fold) -> Models:
         bends = [np.maximum(V - at, 0) for at in hinges]
         return np.hstack([unseen.standard[:, flat], *legendre, np.log((1.02 - U) / (1.02 + U)) / 2, *bends])
 
-    return _logistic(fold, _standardize(fold, expanded, "additive"), (0.02, 0.3, 5.0), "additive")
+    return _logistic(fold, _standardize(fold, expanded, "additive"), (0.02, 0.3), "additive")
 
 
 class _Ranks:
@@ -195,12 +195,10 @@ def weighted_neighbours(fold: Fold) -> Models:
     return _neighbours(fold, lambda unseen: unseen.weighted, "weighted neighbours")
 
 
-def _neighbours(
-    fold: Fold, columns: Callable[[Unseen], Floats], name: str, numbers: Sequence[int] = (5, 15, 45)
-) -> Models:
+def _neighbours(fold: Fold, columns: Callable[[Unseen], Floats], name: str) -> Models:
     from ..counting._nearest import nearest_labels
 
-    ks = [k for k in numbers if k < fold.n // 3 and fold.wants(f"{name} {k}")]
+    ks = [k for k in (5, 15, 45) if k < fold.n // 3 and fold.wants(f"{name} {k}")]
     if not ks:
         return {}
     Z = columns(fold.own)
@@ -219,58 +217,6 @@ def _neighbours(
         return log_probabilities((unseen.once(name, lambda: votes(unseen))[k] + fold.prior) / (k + 1))
 
     return {f"{name} {k}": partial(predict, k=k) for k in ks}
-
-
-# --- interactions -------------------------------------------------------------------------------------------
-
-_BINS, _PAIRS, _MOST_COLUMNS = 8, 3, 40
-
-
-def interactions(fold: Fold) -> Models:
-    """The pairs of columns that tell more together than apart: cells of both, and neighbours in both alone.
-
-    Greedy trees do not find a checkerboard among columns of noise, because no single column tells anything.
-    """
-    Z = fold.own.standard
-    if not 3 <= Z.shape[1] <= _MOST_COLUMNS:
-        return {}
-    edges = np.quantile(Z, np.arange(1, _BINS) / _BINS, axis=0)
-    pairs = _strongest_pairs(_bin(edges, Z), fold.y, fold.n_classes)
-
-    def cells(unseen: Unseen) -> Floats:
-        bins = _bin(edges, unseen.standard)
-        return np.hstack([np.eye(_BINS**2)[bins[:, i] * _BINS + bins[:, j]] for i, j in pairs])
-
-    best = list(pairs[0])
-    return {
-        **_logistic(fold, cells, (0.05,), "cells"),
-        **_neighbours(
-            fold, lambda unseen: np.ascontiguousarray(unseen.standard[:, best]), "neighbours in a pair", (15,)
-        ),
-    }
-
-
-def _bin(edges: Floats, rows: Floats) -> Codes:
-    """Number of edges below each value, column by column."""
-    return np.sum([rows > edge for edge in edges], axis=0, dtype=np.int64)
-
-
-def _strongest_pairs(bins: Codes, y: Codes, n_classes: int) -> list[tuple[int, int]]:
-    """Pairs by mutual information with the class beyond that of the two columns by themselves."""
-
-    def information(codes: Codes, n_codes: int) -> float:
-        table = np.bincount(codes * n_classes + y, minlength=n_codes * n_classes).reshape(n_codes, n_classes) / len(y)
-        expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0)
-        return float((table[table > 0] * np.log(table[table > 0] / expected[table > 0])).sum())
-
-    d = bins.shape[1]
-    single = [information(bins[:, j], _BINS) for j in range(d)]
-    gains = {
-        (i, j): information(bins[:, i] * _BINS + bins[:, j], _BINS**2) - single[i] - single[j]
-        for i in range(d)
-        for j in range(i)
-    }
-    return sorted(gains, key=lambda pair: -gains[pair])[:_PAIRS]
 
 
 # --- trees --------------------------------------------------------------------------------------------------
@@ -353,30 +299,19 @@ LIBRARY: dict[str, Learner] = {
     "weighted neighbours": weighted_neighbours,
     "kernel": kernel,
     "laplace": laplace,
-    "interactions": interactions,
     "trees": trees,
     "boosting": boosting,
     "network": network,
 }
 
 # Settings of all learners together, where every one of them applies.
-MOST_SETTINGS = {"fast": 36, "balanced": 40, "thorough": 40}
+MOST_SETTINGS = {"fast": 28, "balanced": 31, "thorough": 31}
 
 # Learners that need the trees of a fold, to predict or to weigh columns by.
 ON_TREES = ("weighted neighbours", "kernel", "trees", "boosting")
 
 # Learners by the time that scoring a row takes, the longest first.
-SLOWEST = (
-    "neighbours",
-    "weighted neighbours",
-    "laplace",
-    "kernel",
-    "interactions",
-    FOREST,
-    "trees",
-    "boosting",
-    "network",
-)
+SLOWEST = ("neighbours", "weighted neighbours", "laplace", "kernel", FOREST, "trees", "boosting", "network")
 
 # What a learner is like: the race (race.py) leaves one of each kind. Those not named are kinds of their own: trees,
 # boosting, kernels and networks see with many rows what they do not with few.
@@ -388,7 +323,7 @@ KINDS = {
 
 
 # Learners whose settings are a path from the least to the most flexible.
-_PATHS = ("linear", "quadratic", "additive", "laplace", "network", "sparse linear")
+_PATHS = ("linear", "quadratic", "additive", "network", "sparse linear")
 
 
 def steps(learner: str, settings: Sequence[str]) -> list[list[str]]:
@@ -405,7 +340,7 @@ def steps(learner: str, settings: Sequence[str]) -> list[list[str]]:
     for name in settings:
         if learner == "kernel":
             step = name.rpartition(" ")[0]  # all ridges of a width
-        elif learner in _PATHS or name.startswith("cells"):
+        elif learner in _PATHS:
             step = name
         else:
             step = learner

@@ -34,7 +34,7 @@ class SparseColumns:
 
     name: str
     learners: Mapping[str, Learner]
-    unused: tuple[str, ...] = ("quadratic", "distance", "mixtures", "interactions")
+    unused: tuple[str, ...] = ("quadratic",)
     max_rows: Mapping[str, int] = field(default_factory=lambda: EFFORTS)
 
     def learn(
