@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from bayesfloor.library.pool import _PENALTY, _SHIFT_PENALTY, Stage, _centre, _weigh, leave_out, pooled_loss
+from bayesfloor.library.pool import _PENALTY, _SHIFT_PENALTY, Pool, Stage, _centre, _weigh, leave_out, pooled_loss
 
 
 @pytest.mark.parametrize(("n", "k", "n_classes"), [(30, 3, 2), (300, 6, 2), (200, 5, 4), (400, 8, 11)])
@@ -23,18 +23,30 @@ def test_weights_are_those_of_least_penalised_loss(n, k, n_classes):
         P = log_softmax(np.tensordot(theta[:k], T, 1) + theta[k:], axis=1)
         return -P[np.arange(n), y].mean() + ridge @ theta**2 / 2
 
-    found = _weigh(T, y)
     bounds = [(0, None)] * k + [(None, None)] * n_classes
     start = np.r_[np.full(k, 1 / k), np.zeros(n_classes)]
     reference = minimize(loss, start, bounds=bounds, method="L-BFGS-B", options={"maxiter": 5000, "ftol": 1e-13})
-    assert (found[:k] >= 0).all()
-    assert found[1] == 0
-    assert loss(found) <= reference.fun + 1e-9
+    for guess in (start, np.r_[np.zeros(k), np.ones(n_classes)], np.r_[np.full(k, 2.0), np.zeros(n_classes)]):
+        found = _weigh(T, y, guess)
+        assert (found[:k] >= 0).all()
+        assert found[1] == 0
+        assert loss(found) <= reference.fun + 1e-9
+
+
+def test_of_many_classes_only_the_learners_are_weighed():
+    rng = np.random.default_rng(5)
+    odds = rng.normal(scale=3, size=(2000, 60))
+    y = (odds + rng.gumbel(size=odds.shape)).argmax(axis=1)
+    logs = np.stack([log_softmax(odds, axis=1), log_softmax(rng.normal(size=odds.shape), axis=1)]).astype(np.float32)
+    pool = Pool.fit(Stage(1.0, 100, ("right", "noise"), ("right", "noise"), logs), y, np.arange(2000))
+    assert not pool.shifts.any()
+    # The likelihood is largest at the true weights, 1 and 0; their standard errors are below 0.03.
+    np.testing.assert_allclose(pool.weights, [1, 0], atol=0.12)
 
 
 def test_one_learner_that_is_certain_and_right():
     T = _centre(np.log(np.array([[[0.9999, 1e-4], [1e-4, 0.9999]] * 20], dtype=np.float32)))
-    weights = _weigh(T, np.array([0, 1] * 20))
+    weights = _weigh(T, np.array([0, 1] * 20), np.array([1.0, 0, 0]))
     assert np.isfinite(weights).all()
     assert weights[0] > 0
 

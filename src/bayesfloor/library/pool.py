@@ -57,8 +57,11 @@ class Pool:
     shifts: Floats
 
     @classmethod
-    def fit(cls, stage: Stage, y: Codes, rows: RowNumbers) -> "Pool":
-        """Choose by log-loss on these rows, then weigh by penalised likelihood; weights are not negative."""
+    def fit(cls, stage: Stage, y: Codes, rows: RowNumbers, near: "Pool | None" = None) -> "Pool":
+        """Choose by log-loss on these rows, then weigh by penalised likelihood; weights are not negative.
+
+        The search for the weights starts from those of a pool of nearly the same rows, if there is one.
+        """
         rows = spaced(rows, _POOL_ROWS)
         truth = y[rows]
         losses = [-float(logs[rows, truth].mean()) for logs in stage.logs]
@@ -68,8 +71,12 @@ class Pool:
                 best[learner] = j
         chosen = tuple(best.values())
         T = _centre(stage.logs[np.ix_(np.array(chosen), rows)])
-        theta = _weigh(T, truth)
-        return cls(chosen, theta[: len(chosen)], theta[len(chosen) :] if len(theta) > len(chosen) else np.zeros(1))
+        k, shifts = len(chosen), np.zeros(T.shape[2])
+        n_shifts = len(shifts) if len(shifts) <= _MOST_SHIFTED else 0
+        guess = (np.full(k, 1 / k), shifts) if near is None else (near.weights, near.shifts)
+        theta = _weigh(T, truth, np.concatenate([guess[0], guess[1][:n_shifts]]))
+        shifts[:n_shifts] = theta[k:]
+        return cls(chosen, theta[:k], shifts)
 
     def predict(self, stage: Stage, rows: RowNumbers) -> Floats:
         """Pooled probabilities of these rows."""
@@ -96,14 +103,16 @@ def leave_out(stage: Stage, y: Codes, rows: RowNumbers, costly: Sequence[str], l
     return stage.only(kept)
 
 
-def _weigh(T: Floats, truth: Codes) -> Floats:
-    """Weights of the learners, none negative, and shifts of the classes; T are their log-probabilities, centred.
+def _weigh(T: Floats, truth: Codes, theta: Floats) -> Floats:
+    """Weights of the learners, none negative, and shifts of the classes, from a first guess of both.
+
+    T are the learners' log-probabilities, centred.
 
     Newton's method on what is not held at 0 (Bertsekas, 1982): the loss is convex, and a dozen steps settle it.
     """
     k, n, n_classes = T.shape
     flat, at = T.reshape(k, -1), np.arange(n)
-    n_shifts = n_classes if n_classes <= _MOST_SHIFTED else 0
+    n_shifts = len(theta) - k
     ridge = np.concatenate([np.full(k, _PENALTY), np.full(n_shifts, _SHIFT_PENALTY)])
 
     def loss(theta: Floats) -> tuple[float, Floats]:
@@ -111,7 +120,6 @@ def _weigh(T: Floats, truth: Codes) -> Floats:
         logs = log_softmax(scores + theta[k:] if n_shifts else scores, axis=1)
         return float(-logs[at, truth].mean() + ridge @ theta**2 / 2), np.exp(logs)
 
-    theta = np.concatenate([np.full(k, 1 / k), np.zeros(n_shifts)])
     value, P = loss(theta)
     for _ in range(_STEPS):
         residual = P.copy()
@@ -181,9 +189,10 @@ def pool_stage(
     """Cross-fitted probabilities of all rows, and the mean weight of each learner."""
     part = assign_units(len(y), rng, groups)
     P, weights = np.empty((len(y), stage.logs.shape[2])), dict.fromkeys(stage.learner, 0.0)
+    pool: Pool | None = None
     for k in range(N_FOLDS):
         rest, rows = np.flatnonzero(part != k), np.flatnonzero(part == k)
-        pool = Pool.fit(stage, y, rest)
+        pool = Pool.fit(stage, y, rest, pool)
         P[rows] = pool.predict(stage, rows)
         for j, weight in zip(pool.chosen, pool.weights, strict=True):
             weights[stage.learner[j]] += float(weight) / N_FOLDS
