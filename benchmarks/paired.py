@@ -18,13 +18,14 @@ from typing import Any
 
 import numpy as np
 
+import bayesfloor
 import floor_evidence
 import real_tables
 import teachers
 from bayesfloor import problems
 from floor_evidence import collect_figures
 from records import Record, read_records, run_missing
-from train_floor import RULE, judged
+from train_floor import judged
 
 RECORDS = Path(__file__).parent / "results" / "paired.jsonl"
 REPORT = RECORDS.with_suffix(".md")
@@ -65,7 +66,8 @@ def collect(number: int, data: Path) -> Record:
 
 def answer(record: dict) -> dict[str, float]:
     """Floor and interval by the present rule, error and log-loss of the ensemble, and CPU seconds."""
-    floor, low, high = judged([record], json.loads(RULE.read_text(encoding="utf-8")))[0]
+    rule = Path(bayesfloor.__file__).parent / "floor" / "floor_rule.json"
+    floor, low, high = judged([record], json.loads(rule.read_text(encoding="utf-8")))[0]
     loss = np.mean(np.array(record["curve"]["losses"])[:, 0])
     figures = {"estimate": floor, "low": low, "high": high, "error": record["error"], "loss": loss}
     return {name: round(float(value), 6) for name, value in figures.items()} | {"seconds": record["seconds"]}
