@@ -7,7 +7,7 @@ from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
 from bayesfloor.library.fold import Fold, Unseen
-from bayesfloor.library.learners import distance, linear
+from bayesfloor.library.learners import additive, quadratic
 from bayesfloor.library.logistic import Logistic, fit_path
 
 
@@ -96,7 +96,7 @@ def test_classes_that_are_missing(present: list[int]) -> None:
     y = np.array(present)[y]
     fold = Fold(A, y, 4, seed=0)
     assert fit_path(A, y, [1.0])[0].classes.tolist() == present
-    for model in linear(fold).values():
+    for model in quadratic(fold).values():
         P = np.exp(model(Unseen(fold, A)))
         assert P.shape == (300, 4)
         assert P.sum(axis=1) == pytest.approx(1)
@@ -108,7 +108,7 @@ def test_a_row_does_not_depend_on_the_rows_it_comes_with(n_classes: int) -> None
     A, y = sample(500, 7, n_classes)
     fold = Fold(A, y, n_classes, seed=0)
     others = sample(64, 7, n_classes, seed=1)[0]
-    for name, model in {**linear(fold), **distance(fold)}.items():
+    for name, model in {**quadratic(fold), **additive(fold)}.items():
         together = model(Unseen(fold, others))
         alone = np.vstack([model(Unseen(fold, others[i : i + 1])) for i in range(64)])
         assert together == pytest.approx(alone, rel=1e-10, abs=1e-12), name

@@ -119,6 +119,7 @@ def test_curve_is_that_of_the_points(result: FloorResult) -> None:
 
 
 def test_contradictions_are_flagged(result: FloorResult) -> None:
+    result = replace(result, interval=replace(result.interval, low=result.floor / 2))
     wrong = (
         Bound("too high", result.ceiling + 0.01, 0.9, "?"),
         Bound("too low", 0.0, result.interval.low / 2, "?"),

@@ -118,9 +118,12 @@ def _grow(
 ) -> int:
     """Fill the arrays of a tree, and return how many nodes it has. `state` is of Marsaglia's xorshift generator."""
     (d, n), n_classes = columns.shape, counts.shape[1]
-    order, names = np.arange(n), np.arange(d)
+    order, names, left = np.empty(n, np.int64), np.empty(d, np.int64), np.empty(n_classes, np.int64)
     values, labels = np.empty(n, np.float32), np.empty(n, np.int32)
-    left = np.zeros(n_classes, np.int64)
+    for i in range(n):
+        order[i] = i
+    for j in range(d):
+        names[j] = j
     # Nodes to come: their rows in `order`, the node whose right child they are, and how many columns are known to be
     # constant. Those stand first in `names`, where neither a node nor those below it move them.
     waiting = np.empty((n + 1, 4), np.int64)
@@ -218,8 +221,9 @@ def _add(
 ) -> None:
     """Add a tree's shares of the classes, those of the last node on a row's way that has rows enough."""
     n_classes = counts.shape[1]
-    sizes = np.zeros(len(counts), np.int64)
+    sizes = np.empty(len(counts), np.int64)
     for node in range(len(counts)):
+        sizes[node] = 0
         for c in range(n_classes):
             sizes[node] += counts[node, c]
     for i in range(len(rows)):

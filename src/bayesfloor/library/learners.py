@@ -305,7 +305,7 @@ LIBRARY: dict[str, Learner] = {
 }
 
 # Settings of all learners together, where every one of them applies.
-MOST_SETTINGS = {"fast": 28, "balanced": 31, "thorough": 31}
+MOST_SETTINGS = {"fast": 26, "balanced": 29, "thorough": 29}
 
 # Learners that need the trees of a fold, to predict or to weigh columns by.
 ON_TREES = ("weighted neighbours", "kernel", "trees", "boosting")

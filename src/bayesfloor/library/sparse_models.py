@@ -51,7 +51,7 @@ class Weights:
             seen = np.bincount(matrix.indices, minlength=d)
             used = _most_frequent(seen, most)
             kept.append(used)
-            if section.kind == "numbers":
+            if section.kind == "numbers" or not len(used):  # scikit-learn weighs one column at least
                 squares = np.bincount(matrix.indices, weights=matrix.data**2, minlength=d)[used]
                 weights.append(np.sqrt(seen[used] / np.maximum(squares, np.finfo(np.float64).tiny)))
             else:
