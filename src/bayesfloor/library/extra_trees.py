@@ -101,7 +101,7 @@ class Forest:
 
 def columns_tried(d: int) -> int:
     """Columns that a tree looks at for each split."""
-    return max(min(d, 2), min(d // 2, 40))
+    return max(min(d, 4), min(d // 3, 100))
 
 
 @compiled

@@ -20,7 +20,7 @@ _FAR = 8.0  # standardized features are clipped here
 WIDE = 256  # beyond so many columns, methods that need distances or covariances work on principal components
 COMPONENTS, _LEADING = 128, 60
 _EXACT = 1_500  # rows and columns: of more, principal components are found by a randomized method
-_TREES = {"fast": 20, "balanced": 30, "thorough": 150}
+_TREES = {"fast": 30, "balanced": 50, "thorough": 200}
 
 
 @dataclass(eq=False)
