@@ -178,7 +178,7 @@ def growing() -> list[str]:
 def load_seconds() -> float:
     """Time to load compiled code that numba has cached, in a new process."""
     code = (
-        "import time, bayesfloor, scipy.linalg, scipy.special, sklearn.ensemble, sklearn.mixture, sklearn.tree\n"
+        "import time, bayesfloor, scipy.linalg, scipy.special, sklearn.ensemble\n"
         "X, y = bayesfloor.problems.get('moons').sample(60, 0)\n"
         "run = lambda: bayesfloor.estimate(X, y, n_jobs=1)\n"
         "t = time.perf_counter(); run(); first = time.perf_counter() - t\n"

@@ -46,7 +46,7 @@ _SINGULAR = 1e-10
 # What it then gets added to its diagonal, as a part of the variance of all points.
 _RIDGE = 1e-6
 # Steps that comparing every pair of classes may take, and those that a pair takes besides the cube of its columns.
-_MOST_PAIRED, _PAIR_COST = 2e9, 1e5
+_MANY_CLASSES, _MOST_PAIRED, _PAIR_COST = 20, 2e9, 1e5
 _REPAIRED = "; a covariance is singular and had to be repaired, so this bound says little"
 
 
@@ -324,8 +324,8 @@ def all_bounds(
 ) -> tuple[Bound, ...]:
     """Henze-Penrose, Cover-Hart, nearest neighbours, Bhattacharyya and Mahalanobis, from one search and one tree.
 
-    The last two compare every pair of classes. Where these are many and wide they would take longer than all else, and
-    are left out: call `bhattacharyya` and `mahalanobis` for them.
+    The last two compare every pair of classes. Of more than 20 classes they are left out where they would take longer
+    than all else: call `bhattacharyya` and `mahalanobis` for them.
 
     Examples
     --------
@@ -340,7 +340,7 @@ def all_bounds(
     one, odd, even = _votes(sample, [1, k, k + 1], n_jobs)
     bounds = (_henze_penrose(sample, n_jobs), _cover_hart(sample, one), _nearest_neighbour_bounds(sample, odd, even))
     pairs, width = sample.n_classes * (sample.n_classes - 1) / 2, min(sample.points.shape)
-    if pairs * (width**3 + _PAIR_COST) > _MOST_PAIRED:
+    if sample.n_classes > _MANY_CLASSES and pairs * (width**3 + _PAIR_COST) > _MOST_PAIRED:
         return bounds
     return (*bounds, _bhattacharyya(sample), _mahalanobis(sample))
 

@@ -16,7 +16,7 @@ from ..library.cross_fit import STAGES, limit_fit_threads, n_models
 from ..library.extra_trees import columns_tried
 from ..library.fold import WIDE, Fold, Unseen
 from ..library.forest import TREES, forest_rows
-from ..library.kernel_ridge import MOST_ALL, n_landmarks
+from ..library.kernel_ridge import MOST_CENTRES, n_landmarks
 from ..library.learners import LIBRARY, MOST_SETTINGS
 from ..library.pool import N_FOLDS
 from ..library.sparse_columns import DIRECTIONS
@@ -387,7 +387,7 @@ def memory_features(
         "base": 2.0**20,
         "table": 8.0 * n * (d * in_memory + classes + 6),
         "predictions": 8.0 * MOST_SETTINGS[effort] * sample * classes * len(STAGES) * repeats,
-        "kernels": 16.0 * threads * max(n_landmarks(trained, d), min(trained, MOST_ALL)) ** 2,
+        "kernels": 16.0 * threads * max(n_landmarks(trained, d), min(trained, MOST_CENTRES)) ** 2,
         "sample": 8.0 * d * at_once,
         "block": float(ROW_BYTES) * threads * block if sample < n else 0.0,
         "forest": float(TREES[effort]) * m * (64 + 8 * classes),

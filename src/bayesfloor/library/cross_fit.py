@@ -95,7 +95,7 @@ class CrossFit:
     dropped : list of str
         Learners that failed, with the reason.
     left_behind : list of str
-        Learners that were trained on quarters of the rows only: see `survivors`.
+        Learners that were trained on eighths or quarters of the rows only: see `survivors`.
     library : Library
     tasks : list
     """

@@ -42,15 +42,25 @@ class Tree:
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees, and the codes of the classes that their training rows have."""
+    """Trees, and the codes of the classes that their training rows have.
+
+    Attributes
+    ----------
+    trees : list of Tree
+    classes : ndarray
+    n_columns : int
+    leaf : int
+        Rows of a node that speaks for another row, at least: see `predict`.
+    """
 
     trees: list[Tree]
     classes: Codes
     n_columns: int
+    leaf: int = 1
 
     @classmethod
-    def grow(cls, X: Floats | Singles, y: Codes, n_trees: int, seed: int, leaf: int = 1) -> "Forest":
-        """Trees whose leaves have so many rows at least.
+    def grow(cls, X: Floats | Singles, y: Codes, n_trees: int, seed: int) -> "Forest":
+        """Trees grown to the end.
 
         Examples
         --------
@@ -68,7 +78,7 @@ class Forest:
         threshold, counts = np.empty(2 * n), np.empty((2 * n, len(classes)), dtype=np.int32)
         trees = []
         for state in np.random.default_rng(seed).integers(1, 2**63, size=n_trees, dtype=np.uint64):
-            k = _grow(columns, labels, columns_tried(d), leaf, state, column, threshold, right, counts)
+            k = _grow(columns, labels, columns_tried(d), state, column, threshold, right, counts)
             trees.append(Tree(column[:k].copy(), threshold[:k].copy(), right[:k].copy(), counts[:k].copy()))
         return cls(trees, classes, d)
 
@@ -85,17 +95,24 @@ class Forest:
             total += np.bincount(tree.column[split], gains, len(total))
         return np.asarray(total / max(total.sum(), 1e-12))
 
-    def predict(self, X: Floats | Singles, leaves: Sequence[int] = (1,)) -> Floats:
-        """Mean probabilities of `classes`, for trees pruned to leaves of so many rows at least; ascending numbers.
+    def predict(self, X: Floats | Singles, leaves: Sequence[int] | None = None) -> Floats:
+        """Mean probabilities of `classes`: each row goes down a tree as long as its node has so many rows at least.
+
+        Parameters
+        ----------
+        X : ndarray
+        leaves : sequence of int, optional
+            Ascending numbers of rows; default: that of the forest.
 
         Returns
         -------
         ndarray of shape (leaves, n, C)
         """
         rows = np.ascontiguousarray(X, dtype=np.float32)
+        leaves = (self.leaf,) if leaves is None else leaves
         total = np.zeros((len(leaves), len(rows), len(self.classes)))
         for tree in self.trees:
-            _add(rows, tree.column, tree.threshold, tree.right, tree.counts, np.array(leaves), total)
+            _add(rows, tree.column, tree.threshold, tree.right, tree.counts, np.array(leaves, dtype=np.int64), total)
         return total / len(self.trees)
 
 
@@ -109,7 +126,6 @@ def _grow(
     columns: Singles,
     y: Places,
     tried: int,
-    leaf: int,
     state: Any,
     column: Places,
     threshold: Floats,
@@ -150,7 +166,7 @@ def _grow(
         for c in range(n_classes):
             most = max(most, counts[node, c])
         column[node], right[node], threshold[node] = -1, -1, 0.0
-        if size < 2 * leaf or most == size:
+        if most == size:
             continue
         best, undrawn, looked = -1.0, d, 0
         while undrawn > constant and looked < tried:
@@ -189,8 +205,6 @@ def _grow(
                     is_left = int(values[i] <= cut)
                     n_left += is_left
                     left[labels[i]] += is_left
-            if n_left < leaf or size - n_left < leaf:
-                continue
             ours, others = 0.0, 0.0
             for c in range(n_classes):
                 ours += float(left[c]) ** 2
@@ -219,7 +233,7 @@ def _grow(
 def _add(
     rows: Singles, column: Places, threshold: Floats, right: Places, counts: Places, leaves: RowNumbers, total: Floats
 ) -> None:
-    """Add a tree's shares of the classes, those of the last node on a row's way that has rows enough."""
+    """Add a tree's shares of the classes: those of the last node on a row's way that has rows enough."""
     n_classes = counts.shape[1]
     sizes = np.empty(len(counts), np.int64)
     for node in range(len(counts)):

@@ -99,9 +99,9 @@ class Forests:
 
     def grow(self, name: str, threads: int, progress: Progress | None) -> tuple[Forest, Forest]:
         """Both forests of one setting."""
-        leaf = _SETTINGS[name]
         halves = [np.arange(self.size), np.arange(self.size, len(self.y))]
-        first, second = Threads(threads).map(_grow, (self, leaf), halves, "growing forests", progress)
+        grown = Threads(threads).map(_grow, (self,), halves, "growing forests", progress)
+        first, second = (replace(forest, leaf=_SETTINGS[name]) for forest in grown)
         return first, second
 
     def logs(self, forest: Forest, X: Floats) -> Floats:
@@ -113,13 +113,13 @@ class Forests:
         return replace(self, X=self.X[:0], y=self.y[:0])
 
 
-def _grow(forests: Forests, leaf: int, rows: RowNumbers) -> Forest:
+def _grow(forests: Forests, rows: RowNumbers) -> Forest:
     with limit_fit_threads():
-        return Forest.grow(forests.X[rows], forests.y[rows], TREES[forests.effort], forests.seed, leaf)
+        return Forest.grow(forests.X[rows], forests.y[rows], TREES[forests.effort], forests.seed)
 
 
 def _forest_logs(forests: Forests, rows: Floats, part: RowNumbers) -> NDArray[np.float32]:
     """What a forest of some of the rows says about the sample, by the size of its leaves."""
-    forest = _grow(forests, LEAVES[0], part)
+    forest = _grow(forests, part)
     logs = [log_probabilities(P, forest.classes, forests.n_classes) for P in forest.predict(rows, LEAVES)]
     return np.stack(logs).astype(np.float32)

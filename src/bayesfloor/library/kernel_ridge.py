@@ -15,7 +15,7 @@ from .._types import Floats, Singles
 from .fold import WIDE, Fold, Models, Unseen, from_scores, log_probabilities
 
 __all__ = [
-    "MOST_ALL",
+    "MOST_CENTRES",
     "Kernel",
     "Read",
     "Regression",
@@ -96,8 +96,9 @@ class Solution:
 class Regression:
     """Ridge regression on a kernel at some of the rows, for any ridge.
 
-    The Gram matrix, which is added up over blocks of rows, is in double precision: what its rounding would otherwise
-    have to be held down by is far more ridge than classes need that hardly overlap. Each ridge takes a factor by
+    The Gram matrix, which is added up over blocks of rows, is in double precision (products of a Laplace kernel, far from
+    singular, are in single): what its rounding would otherwise have to be held down by is far more ridge than
+    classes need that hardly overlap. Each ridge takes a factor by
     Cholesky of its own: eigenvectors, which all ridges could share, take as long as some twenty factors.
 
     Attributes
@@ -222,7 +223,7 @@ def models_on(
 # Widths of the Gaussian kernel; ridges, for few errors and for many.
 _WIDTHS, _RIDGES = (0.3, 1.2, 4.8), (10.0, 1.0)
 _LAPLACE_WIDTH, _LAPLACE_RIDGE = 1.0, 0.1
-MOST_ALL, MOST_CENTRES = 2_000, 1_000  # rows of which the Laplace kernel stands at all; of more at so many
+MOST_CENTRES = 1_200  # rows that the Laplace kernel stands at; of fewer at all
 _SHARPNESS = 4.0  # responses lie between 0 and 1: as logarithms they would hardly tell classes apart
 
 
@@ -249,7 +250,7 @@ def laplace(fold: Fold) -> Models:
     if fold.effort == "fast":
         return {}
     Z, targets = fold.own.standard, np.eye(fold.n_classes)[fold.y]
-    at = _some(fold, fold.n if fold.n <= MOST_ALL else MOST_CENTRES)
+    at = _some(fold, MOST_CENTRES)
     kernel = Kernel.of(Z[at], _LAPLACE_WIDTH, is_laplace=True)
     if len(at) == fold.n:
         regression = Regression.at_all(kernel, targets, fold.prior)

@@ -51,7 +51,7 @@ def _standardize(fold: Fold, expanded: Callable[[Unseen], Floats], name: str) ->
 def linear(fold: Fold) -> Models:
     """Logistic regression, where `quadratic` is not there or does not see all columns."""
     wide = fold.X.shape[1] > WIDE
-    if not wide and not fold.parts:
+    if not wide and not fold.parts.keys() - {"given"}:  # what users' classifiers see
         return {}
     # Of very many columns the weaker penalties cost most and gain nothing.
     return _logistic(fold, lambda unseen: unseen.scaled, (0.01,) if wide else (0.01, 0.3), "linear")
@@ -304,7 +304,7 @@ LIBRARY: dict[str, Learner] = {
     "network": network,
 }
 
-# Settings of all learners together, where every one of them applies.
+# Settings of all learners together, of a table of up to 256 columns.
 MOST_SETTINGS = {"fast": 26, "balanced": 29, "thorough": 29}
 
 # Learners that need the trees of a fold, to predict or to weigh columns by.

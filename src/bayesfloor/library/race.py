@@ -28,7 +28,7 @@ def survivors(
     Parameters
     ----------
     quarters : sequence of Stage
-        Predictions by models of a quarter of the rows.
+        Predictions by models of an eighth, or of a quarter, of the rows.
     y : ndarray
         Codes of all rows.
     free : ndarray

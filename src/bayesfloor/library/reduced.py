@@ -18,7 +18,7 @@ from .training import Trained, reweight
 
 __all__ = ["ALONE", "LITTLE", "TOGETHER", "Reduced"]
 
-# Learners by the time that a fit takes, the longest first; all others together take less than the first of them.
+# Learners that take long to fit, the longest first.
 _COSTLY = ("laplace", "trees", "kernel", "weighted neighbours")
 _ON_WEIGHTS = ("kernel", "weighted neighbours")  # which stretch columns by their importance
 LITTLE = 0.002  # log-loss that the pool may lose without them, all in all: as in the race

@@ -108,9 +108,8 @@ def singular_directions(A: csr_array, most: int, rng: np.random.Generator) -> Fl
     seed = int(rng.integers(2**32))
     _, values, axes = randomized_svd(A, most, n_iter=_ROUNDS, power_iteration_normalizer="QR", random_state=seed)
     axes = axes[values > 1e-6 * values[0]].T
-    heaviest = np.abs(axes.round(9)).argmax(
-        axis=0
-    )  # scikit-learn takes the largest before rounding: chance, if two tie
+    # scikit-learn takes the largest before rounding: chance, if two tie.
+    heaviest = np.abs(axes.round(9)).argmax(axis=0)
     return np.asarray(axes * np.where(axes[heaviest, np.arange(axes.shape[1])] < 0, -1.0, 1.0))
 
 
