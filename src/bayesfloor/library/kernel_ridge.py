@@ -96,9 +96,9 @@ class Solution:
 class Regression:
     """Ridge regression on a kernel at some of the rows, for any ridge.
 
-    The Gram matrix, which is added up over blocks of rows, is in double precision (products of a Laplace kernel, far from
-    singular, are in single): what its rounding would otherwise have to be held down by is far more ridge than
-    classes need that hardly overlap. Each ridge takes a factor by
+    The Gram matrix, which is added up over blocks of rows, is in double precision: what its rounding would otherwise
+    have to be held down by is far more ridge than classes need that hardly overlap. Products of a Laplace kernel, which
+    is far from singular, are in single precision. Each ridge takes a factor by
     Cholesky of its own: eigenvectors, which all ridges could share, take as long as some twenty factors.
 
     Attributes
