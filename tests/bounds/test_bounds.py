@@ -443,3 +443,12 @@ def test_checkerboard_is_where_the_tree_misses():
     problem = get("checkerboard")
     X, y = problem.sample(1500, random_state=0)
     assert henze_penrose(X, y).lower > problem.bayes_error
+
+
+def test_bounds_that_compare_every_pair_are_left_out_where_these_are_many_and_wide():
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 40
+    wide, narrow = rng.normal(size=(400, 200)), rng.normal(size=(400, 3))
+    assert len(all_bounds(narrow, y)) == len(all_bounds(wide, y % 2)) == 5
+    assert [bound.name for bound in all_bounds(wide, y)][:2] == ["Henze-Penrose", "Cover-Hart"]
+    assert len(all_bounds(wide, y)) == 3

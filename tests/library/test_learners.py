@@ -6,7 +6,8 @@ import pytest
 import bayesfloor as bf
 from bayesfloor.library.extra_trees import Forest, columns_tried
 from bayesfloor.library.fold import Fold, Unseen
-from bayesfloor.library.learners import LIBRARY, additive, gaussian, kernel, laplace, linear, quadratic, trees
+from bayesfloor.library.forest import LEAVES, Forests, _forest_logs
+from bayesfloor.library.learners import FOREST, LIBRARY, additive, gaussian, kernel, laplace, linear, quadratic, trees
 
 
 def fold_of(d: int, n: int = 400, seed: int = 0) -> tuple[Fold, np.ndarray]:
@@ -151,6 +152,16 @@ def test_trees_see_every_column_that_varies():
     assert Forest.grow(np.zeros((50, 3)), y[:50], 4, 0).importances.sum() == 0  # nothing can be split
 
 
+@pytest.mark.parametrize("leaf", LEAVES)
+def test_the_forest_of_many_rows_that_scores_is_the_one_that_was_weighed(leaf):
+    rng = np.random.default_rng(6)
+    X, y = rng.normal(size=(2000, 3)).astype(np.float32), rng.integers(2, size=2000)
+    forests = Forests(X, y, np.arange(1000), 2, 0, "fast")
+    weighed = _forest_logs(forests, X[1000:], np.arange(1000))[LEAVES.index(leaf)]
+    scores = forests.logs(forests.grow(f"{FOREST} {leaf}", 1, None)[0], X[1000:])
+    np.testing.assert_allclose(scores, weighed, atol=1e-6)
+
+
 def test_gaussians_with_a_variance_for_each_column():
     from scipy.stats import multivariate_normal
 
@@ -181,6 +192,7 @@ def test_curves_are_drawn_of_columns_with_more_than_two_values():
 def test_linear_models_alone_stand_in_for_quadratic_ones_where_those_see_less():
     few, _ = fold_of(4)
     assert linear(few) == {}
+    assert linear(Fold(few.X, few.y, 2, 0, parts={"given": few.X})) == {}  # what users' classifiers see
     assert list(linear(fold_of(300)[0])) == ["linear 0.01"]
     assert len(linear(Fold(few.X, few.y, 2, 0, parts={"images": few.X}))) == 2
 
