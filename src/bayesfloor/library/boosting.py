@@ -20,6 +20,8 @@ __all__ = ["BoostedTrees", "fit_boosting"]
 
 Bins = NDArray[np.uint8]
 Packed = NDArray[np.int64]  # gradients, second derivatives and counts, see _pack
+# By row (what is packed, their order, and a spare one), histograms, by leaf (two), by bin (two).
+Room = tuple[Packed, Packed, RowNumbers, Floats, Packed, Floats]
 
 _BITS = 7  # of a bin's number; with 6, classes that hardly overlap were told apart less well
 _BINS = 1 << _BITS
@@ -120,27 +122,11 @@ def fit_boosting(
     if len(start):  # of one class there is nothing to learn
         labels, least = labels.astype(np.int64), max(1, min_rows)
         n, d = len(rows), rows.shape[1]
-        _boost(
-            bins,
-            n_cuts,
-            labels,
-            start,
-            least,
-            penalty,
-            shrinkage,
-            leaf,
-            column,
-            cut,
-            value,
-            np.tile(start, (2, n, 1)),
-            np.empty((2, n)),
-            np.empty((3, n), dtype=np.int64),
-            np.empty((n_leaves, d, _BINS), dtype=np.int64),
-            np.empty((5, n_leaves), dtype=np.int64),
-            np.empty(n_leaves),
-            np.empty((2, _BINS + _LANES), dtype=np.int64),
-            np.empty(_BINS + _LANES),
-        )
+        by_leaf = np.empty((n_leaves, d, _BINS), dtype=np.int64), np.empty((5, n_leaves), dtype=np.int64)
+        by_bin = np.empty((2, _BINS + _LANES), dtype=np.int64), np.empty(_BINS + _LANES)
+        room = (np.empty((3, n), dtype=np.int64), *by_leaf, np.empty(n_leaves), *by_bin)
+        by_row = np.tile(start, (2, n, 1)), np.empty((2, n))
+        _boost(bins, n_cuts, labels, start, least, penalty, shrinkage, leaf, column, cut, value, by_row, room)
     return BoostedTrees(classes, start, leaf, column, cuts[column, cut], value)
 
 
@@ -199,24 +185,17 @@ def _boost(
     column: RowNumbers,
     cut: RowNumbers,
     value: Floats,
-    by_score: Floats,
-    by_row: Floats,
-    row_numbers: Packed,
-    histograms: Packed,
-    by_leaf: RowNumbers,
-    gains: Floats,
-    by_bin: Packed,
-    bin_gains: Floats,
+    by_row: tuple[Floats, Floats],
+    room: Room,
 ) -> None:
     """Fill the arrays of the trees, each of which is grown on what the rounds before it left.
 
-    From `by_score` on, which holds the start for every row, arrays are room. numpy makes them: for numba to make
-    them, it would first have to compile how.
+    `by_row` holds the start for every row, and room. numpy makes room: for numba to make it, it would first have to
+    compile how.
     """
     n, n_scores, n_trees = bins.shape[0], start.size, value.shape[0]
-    scores, shares, gradients, curvatures = by_score[0], by_score[1], by_row[0], by_row[1]
-    packed, order, spare = row_numbers[0], row_numbers[1], row_numbers[2]
-    first, last = by_leaf[0], by_leaf[1]
+    scores, shares, gradients, curvatures = by_row[0][0], by_row[0][1], by_row[1][0], by_row[1][1]
+    packed, order, first, last = room[0][0], room[0][1], room[2][0], room[2][1]
     for tree in range(n_trees):
         k = tree % n_scores
         if k == 0:
@@ -228,23 +207,7 @@ def _boost(
             order[i] = i
         fields = _pack(gradients, curvatures, packed)
         limits = (min_rows, penalty * fields[2], _LEAST_CURVATURE * fields[2])
-        grown = _grow(
-            bins,
-            n_cuts,
-            packed,
-            fields,
-            limits,
-            histograms,
-            order,
-            spare,
-            by_leaf,
-            gains,
-            by_bin,
-            bin_gains,
-            leaf[tree],
-            column[tree],
-            cut[tree],
-        )
+        grown = _grow(bins, n_cuts, fields, limits, room, leaf[tree], column[tree], cut[tree])
         for new in range(grown):
             rows = order[first[new] : last[new]]
             slope, curvature = 0.0, penalty
@@ -307,16 +270,9 @@ def _pack(gradients: Floats, curvatures: Floats, packed: Packed) -> tuple[int, i
 def _grow(
     bins: Bins,
     n_cuts: Counts,
-    packed: Packed,
     fields: tuple[int, int, float],
     limits: tuple[int, float, float],
-    histograms: Packed,
-    order: RowNumbers,
-    spare: RowNumbers,
-    by_leaf: RowNumbers,
-    gains: Floats,
-    by_bin: Packed,
-    bin_gains: Floats,
+    room: Room,
     leaf: RowNumbers,
     column: RowNumbers,
     cut: RowNumbers,
@@ -325,6 +281,8 @@ def _grow(
 
     Rows of a leaf are neighbours in `order`; `by_leaf` begins with from where to where.
     """
+    by_row, histograms, by_leaf, gains, by_bin, bin_gains = room
+    packed, order, spare = by_row[0], by_row[1], by_row[2]
     most, min_rows = gains.size, limits[0]
     starts, stops, columns, cuts = by_leaf[0], by_leaf[1], by_leaf[2], by_leaf[3]
     slots = by_leaf[4]  # in which of the histograms a leaf's is

@@ -147,12 +147,8 @@ def _grow(
     n_waiting, grown = 1, 0
     while n_waiting > 0:
         n_waiting -= 1
-        first, last, parent, constant = (
-            waiting[n_waiting, 0],
-            waiting[n_waiting, 1],
-            waiting[n_waiting, 2],
-            waiting[n_waiting, 3],
-        )
+        first, last = waiting[n_waiting, 0], waiting[n_waiting, 1]
+        parent, constant = waiting[n_waiting, 2], waiting[n_waiting, 3]
         node, size = grown, last - first
         grown += 1
         if parent >= 0:
