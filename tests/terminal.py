@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import struct
 import subprocess
 from collections.abc import Sequence
@@ -24,6 +25,10 @@ class Terminal:
         import pty
         import termios
 
+        def take_terminal() -> None:
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored where the tests run in the background
+
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 100, 400, 0, 0))
         self.process = subprocess.Popen(
@@ -32,7 +37,7 @@ class Terminal:
             stdout=slave,
             stderr=slave,
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            preexec_fn=take_terminal,
             env={**os.environ, "OMP_NUM_THREADS": "1", "TERM": "xterm"},
         )
         os.close(slave)

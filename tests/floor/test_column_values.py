@@ -79,7 +79,9 @@ def test_columns_that_matter_together_are_named() -> None:
     assert values["x2"].partners == ("x1",)
     assert any("x1 and x2 matter only together" in s or "x2 and x1 matter" in s for s in values.sentences)
     assert_near(values["x1"], problem.loss("x1"))
-    assert values["x4"].verdict == "useless"
+    # Of 600 rows noise is told from a weak column in a third of samples: it must never be said to matter.
+    assert values["x4"].verdict in ("useless", "redundant", "cannot tell")
+    assert values["x4"].loss_interval.low == 0
 
 
 def test_copies_that_carry_everything_together_are_not_useless() -> None:
