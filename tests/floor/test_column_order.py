@@ -23,7 +23,7 @@ FAST: dict[str, Any] = {"effort": "fast", "n_jobs": 1}
 @pytest.fixture(autouse=True)
 def learners(use_learners) -> None:
     """Those that draw columns at random, and those whose sums run over columns."""
-    use_learners("linear", "trees", "neighbours")
+    use_learners("quadratic", "trees", "neighbours")
 
 
 @pytest.fixture(scope="module")
